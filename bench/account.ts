@@ -19,8 +19,8 @@ import { startMongo } from '../test/support/stores/mongo-server/start.js'
 import { bulkLoadMongodb, bulkLoadRecords } from './bulk-load.js'
 
 /**
- * What one person has, found among the sessions and grants of everybody: `/account` and the query of `signet sessions list`, one
- * caller. `--store mongodb` uses `MONGODB_URI` where it is set, else the stand-in.
+ * Measures what one person has among the sessions and grants of everybody: `/account` and the query of `signet
+ * sessions list`, with one caller. `--store mongodb` uses `MONGODB_URI` if set, otherwise the stand-in.
  */
 const { values } = parseArgs({
   options: {
@@ -56,7 +56,7 @@ const now = Date.now()
 const expiresAt = now + 86_400_000
 const authTime = Math.floor(now / 1000)
 const cookie = newOpaqueToken()
-/** The first five are of the person who asks, the others of people with three sessions and one grant each. */
+/** The first five belong to the measured person, the others to people with three sessions and one grant each. */
 const subjectOf = (index: number, each: number): string =>
   index < 5 ? subject : `person-${String(Math.floor(index / each))}`
 const sessionOf = (index: number) => ({
@@ -69,7 +69,7 @@ await load('session_index', sessions, (index) => {
   const record = sessionOf(index)
   return { id: sessionEntryId(record), record, expiresAt }
 })
-// Looked at by their keys alone: those of the person are enough.
+// They are found by key only, so those of the person are enough.
 await load('sessions', 5, (index) => {
   const { key, ...record } = sessionOf(index)
   return { id: key, record, expiresAt }
@@ -123,7 +123,7 @@ for (const [name, work] of cases) {
 const commands: readonly (readonly string[])[] = [
   ['version'],
   ['sessions', 'list', '--sub', subject],
-  // Nobody: it looks at everybody.
+  // Matches nobody, so it reads everybody.
   ['people', 'find', '--client', 'web', '--sub', 'A'.repeat(43)],
 ]
 for (const [index, args] of commands.entries()) {

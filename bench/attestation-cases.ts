@@ -54,9 +54,9 @@ const challenges = (devices: readonly Device[], count: number, collect: Collect)
     'challenge',
   )
 
-/** Fewer than the keys that the service remembers: the request before has imported the key, as it has in life. */
+/** Fewer than the keys that the service caches, so that the request before has imported the key, as in practice. */
 const rememberedKeys = 1000
-/** More than it remembers, in turn: each `/reissue` imports its key, and the completion after it finds it. */
+/** More than it caches, in turn, so that each `/reissue` imports its key, and the completion after it finds it. */
 const forgottenKeys = 5000
 
 /** Proof of possession for an attestation: one verification, one signature, one atomic consumption. */
@@ -73,7 +73,7 @@ export const completions: Case = {
 }
 
 /**
- * A herd at the time to renew: each device asks (`/reissue`: its attestation is verified) and proves its key
+ * Many devices renew at the same time: each calls `/reissue` (its attestation is verified) and proves its key
  * (`/enrol/complete`), half of the requests each.
  */
 export const renewals = (name: string, registry: boolean): Case => ({

@@ -7,7 +7,7 @@ const dsaEncoding = 'ieee-p1363'
 const message = Buffer.alloc(300, 1)
 const signature = sign('sha256', message, { key: privateKey, dsaEncoding })
 
-/** Microseconds of the processor for one, over half of the time, after some to warm up. */
+/** Processor time per call in microseconds, over half of the time, after a warm-up. */
 const micros = (work: () => unknown): number => {
   for (let index = 0; index < 500; index += 1) work()
   const begun = process.cpuUsage()

@@ -3,16 +3,19 @@ import { receive, startPinned, stop } from '../test/support/peer/pinned.js'
 import type { Case } from './case.js'
 
 export interface BareFigures {
-  /** Requests a second that the cryptography of one request would leave room for. */
+  /** Requests a second that the cryptography alone would allow. */
   readonly perSecond: number
-  /** As above, when every signature that was made is also verified, as the service does. */
+  /** The same, when every signature made is also verified, as the service does. */
   readonly checkedPerSecond: number
   readonly verifyMicros: number
   readonly signMicros: number
   readonly target: number
 }
 
-/** P-256 by Node on the core of the service, which is idle meanwhile: a loop that does nothing else, with keys that are ready. */
+/**
+ * P-256 by Node on the service's core, which is idle meanwhile: a loop that does nothing else, with keys already
+ * imported.
+ */
 export const measureBare = async (work: NonNullable<Case['bare']>, seconds: number): Promise<BareFigures> => {
   const file = fileURLToPath(new URL('bare-loop.ts', import.meta.url))
   const child = startPinned(0, ['--import', 'tsx', file, String(seconds)])

@@ -8,12 +8,12 @@ export interface BulkRecord {
   readonly expiresAt?: number
 }
 
-/** Puts `count` records into a store: `makes` makes the one at an index. */
+/** Stores `count` records; `makes` creates the one at an index. */
 export type BulkLoad = (name: string, count: number, makes: (index: number) => BulkRecord) => Promise<void>
 
 const batch = 2000
 
-/** Into MongoDB, as documents of `stores/mongodb/record-store.ts` and past all that it does for one. */
+/** Inserts into MongoDB as documents of `stores/mongodb/record-store.ts`, bypassing its work per record. */
 export const bulkLoadMongodb =
   (uri: string, database: string): BulkLoad =>
   async (name, count, makes) => {
@@ -30,7 +30,7 @@ export const bulkLoadMongodb =
     await client.close()
   }
 
-/** Through the port, as many at a time as the embedded store lets wait. */
+/** Inserts through the port, with as much concurrency as the embedded store queues. */
 export const bulkLoadRecords =
   (open: (name: string) => RecordStore<object>): BulkLoad =>
   async (name, count, makes) => {

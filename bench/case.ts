@@ -1,34 +1,37 @@
 import type { JwsAlg } from '../core/jose/jwk.js'
 import type { Contestant } from './contestant.js'
 
-/** Sends requests and brings back one member of each JSON answer, in order: for what must be there before a measurement. */
+/** Sends requests and returns one member of each JSON answer, in order, to prepare a measurement. */
 export type Collect = (requests: readonly string[], member: string) => Promise<readonly string[]>
 
-/** Requests one after another, as one: a later one has what `ofAnswer` names from the answers before. */
+/** A sequence of requests that counts as one. A later one contains what `ofAnswer` names from earlier answers. */
 export type Journey = readonly string[]
 
 export interface Requests {
   readonly requests: readonly (string | Journey)[]
-  /** False: each works once. */
+  /** False if each works only once. */
   readonly repeat: boolean
 }
 
 export interface Case {
   readonly name: string
   readonly alg: JwsAlg
-  /** Where Signet's key is: a file, or SoftHSM; then its child process has the other core. */
+  /** Where Signet's key is: a file, or SoftHSM, whose child process then has the other core. */
   readonly keysIn?: 'softhsm'
-  /** What the peer has not: Signet alone is measured. */
+  /** Set when the peer lacks the feature, so that only Signet is measured. */
   readonly alone?: true
-  /** Both servers on MongoDB and Redis. */
+  /** Whether both servers use MongoDB and Redis. */
   readonly stores?: true
-  /** With the registry of principals, which answers for their status and learns of their enrolment. */
+  /** Whether the registry of principals keeps their enrolment and status. */
   readonly registry?: true
-  /** Behind a proxy that has verified the certificates of clients. */
+  /** Whether it runs behind a proxy that has verified client certificates. */
   readonly certificates?: true
-  /** What one request cannot do without, on P-256: held against a loop that does nothing else, of which it is to reach a share. */
+  /**
+   * The minimal P-256 work of one request, compared with a loop that does nothing else; the service should reach a
+   * share of it.
+   */
   readonly bare?: { readonly verifications: number; readonly signatures: number; readonly target: number }
-  /** The share of the peer's figure that this is to reach, in requests a second. */
+  /** The ratio to the peer's requests a second that this should reach. */
   readonly target: number | undefined
   /** `count` is how many one-time requests the round may use up. */
   prepare(server: Contestant, count: number, collect: Collect): Promise<Requests>

@@ -29,8 +29,8 @@ export const clientCredentials = (alg: JwsAlg, target: number | undefined): Case
 })
 
 /**
- * A new proof for each request, made beforehand, with the nonce that the server asks for: one verification of the client's
- * key, one signature, one id remembered.
+ * A new proof for each request, made in advance with the server's nonce: one verification of the client's key, one
+ * signature, one remembered id.
  */
 const bound: Case = {
   name: 'DPoP client_credentials ES256',
@@ -38,7 +38,7 @@ const bound: Case = {
   target: 3.5,
   prepare: async (server, count) => {
     const prover = createProver('ES256')
-    // The peer makes `htu` from the request's Host.
+    // The peer builds `htu` from the request's Host.
     const host = `127.0.0.1:${server.port}`
     const url = `http://${host}${server.paths.token}`
     const form = { grant_type: 'client_credentials', scope: apiScope }
@@ -91,7 +91,7 @@ export const redemptions = async (
 ): Promise<readonly string[]> =>
   (await server.mintCodes(count, request)).map((code) => redemption(server, code, request.clientId))
 
-/** A code for an access token and an id_token: two signatures and one consumption. */
+/** Exchanges a code for an access token and an id_token: two signatures and one consumption. */
 const code: Case = {
   name: 'code redemption',
   alg: 'ES256',
@@ -106,7 +106,7 @@ const code: Case = {
   }),
 }
 
-/** The same at a public client: with the ID token encrypted to its key, or with a subject that no other client knows. */
+/** The same for a public client, with the ID token encrypted to its key, or with a pairwise subject. */
 const codeOf = (name: string, clientId: string, target: number): Case => ({
   ...{ name: `code redemption, ${name}`, alg: 'ES256', target },
   prepare: async (server, count) => ({
@@ -115,7 +115,7 @@ const codeOf = (name: string, clientId: string, target: number): Case => ({
   }),
 })
 
-/** As many refresh tokens, each of another code. */
+/** That many refresh tokens, each from another code. */
 const refreshTokens = async (server: Contestant, count: number, collect: Collect, clientId: string) => {
   const request = { clientId, scope: `openid offline_access ${apiScope}`, forResource: true }
   return await collect(await redemptions(server, count, request), 'refresh_token')
@@ -123,7 +123,7 @@ const refreshTokens = async (server: Contestant, count: number, collect: Collect
 
 const refreshForm = (token: string) => ({ grant_type: 'refresh_token', refresh_token: token })
 
-/** A public client: each token is rotated, so each works once. Two signatures and one rotation. */
+/** For a public client, each token is rotated, so each works once. Two signatures and one rotation. */
 const refresh: Case = {
   name: 'refresh, rotated',
   alg: 'ES256',
@@ -135,7 +135,7 @@ const refresh: Case = {
   },
 }
 
-/** A confidential client: the token stays. */
+/** For a confidential client, the token stays. */
 const refreshKept: Case = {
   name: 'refresh, kept',
   alg: 'ES256',
@@ -147,7 +147,7 @@ const refreshKept: Case = {
 }
 
 /**
- * Signet verifies its JWT; the peer looks an opaque token up in its map, because its userinfo endpoint takes no JWT
+ * Signet verifies its JWT; the peer looks up an opaque token in its map, because its userinfo endpoint accepts no JWT
  * access tokens.
  */
 const userinfo: Case = {
@@ -168,13 +168,13 @@ const userinfo: Case = {
   },
 }
 
-/** So many tokens a process knows as its own for certain (`core/tokens/access-token-verifier.ts`). */
+/** The number of its own recent tokens that a process caches (`core/tokens/access-token-verifier.ts`). */
 const recent = 16_000
 
 /**
- * A resource server asks for the same few tokens again and again, or for each once: soon after the process issued it, or when
- * it has issued so many others that it has to verify it, as it has those of another process. The peer looks an
- * opaque token up in its map: it introspects no JWT access tokens.
+ * A resource server asks for a few tokens repeatedly, or for each once: soon after the process issued it, or after it
+ * issued so many others that it has to verify it like one of another process. The peer looks up an opaque token in
+ * its map, because it introspects no JWT access tokens.
  */
 const introspection = (name: string, target: number | undefined, most: number, repeat = false): Case => ({
   name,
@@ -188,8 +188,8 @@ const introspection = (name: string, target: number | undefined, most: number, r
 })
 
 /**
- * A service passes a user's token on for one of its own: the subject token is verified as introspection does, then one
- * signature. The same few subject tokens again and again.
+ * A service exchanges a user's token for one of its own: the subject token is verified as at introspection, then one
+ * signature follows. A few subject tokens are used repeatedly.
  */
 const tokenExchange: Case = {
   name: 'token exchange',
@@ -247,7 +247,7 @@ export const cases: readonly Case[] = [
   document('discovery', (server) => server.paths.discovery),
 ]
 
-/** What depends on the stores: Signet on its embedded one, then both servers on MongoDB and Redis. */
+/** Cases that depend on the stores: Signet on its embedded one, then both servers on MongoDB and Redis. */
 export const storeCases: readonly Case[] = [code, refresh, bound, pushedCode, fapiJourney].flatMap((entry) => [
   { ...entry, name: `${entry.name} on embedded`, alone: true as const, target: undefined },
   { ...entry, name: `${entry.name} on MongoDB + Redis`, stores: true as const, target: entry === pushedCode ? 2.5 : 2 },

@@ -17,9 +17,9 @@ export interface Figures {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Of the server's process, microseconds. */
+  /** CPU time of the server's process, in microseconds. */
   readonly cpuPerRequest: number
-  /** MiB after the last round. `anonymous` leaves out mapped files: the embedded store's is the kernel's to drop. */
+  /** MiB after the last round. `anonymous` excludes mapped files, since the kernel may drop the embedded store's. */
   readonly resident: number
   readonly anonymous: number
   /** The highest share of its core that the load generator used. */
@@ -31,9 +31,9 @@ export interface Duel {
   readonly name: string
   readonly target: number | undefined
   readonly signet: Figures
-  /** Absent where the peer has nothing of the kind. */
+  /** Absent when the peer has no such feature. */
   readonly peer?: Figures
-  /** What a loop without a service reaches. */
+  /** The figures of a loop without a service. */
   readonly bare?: BareFigures
 }
 
@@ -52,7 +52,7 @@ export const median = (values: readonly number[]): number => {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-/** Brings one server's rounds: how many one-time requests it needs is learnt from the warm-up and the rounds before. */
+/** Prepares one server's rounds. The warm-up and earlier rounds show how many one-time requests it needs. */
 const challenger = (entry: Case, server: Contestant, load: Load, options: Options) => {
   const rounds: Measured[] = []
   const base = { port: server.port, pid: server.pid, connections: options.connections }
@@ -91,7 +91,7 @@ const challenger = (entry: Case, server: Contestant, load: Load, options: Option
   }
 }
 
-/** A B, B A, A B …: what changes on the machine meanwhile meets both. */
+/** The order is A B, B A, A B …, so that changes on the machine affect both. */
 export const compete = async (
   entry: Case,
   [signet, peer]: readonly [Contestant, Contestant],

@@ -4,25 +4,25 @@ import { newAssertionKey } from '../test/support/clients/client-assertion.js'
 import type { SoftToken } from '../test/support/signers/softhsm/token.js'
 import type { BenchStores } from '../test/support/peer/stores.js'
 
-/** What both servers are given alike. */
+/** The settings that both servers share. */
 export interface Setting {
   readonly alg: JwsAlg
   readonly privateKey: KeyObject
-  /** Signet's key is in this token and not in a file; the peer has `privateKey` all the same. */
+  /** Signet's key is in this token instead of a file. The peer still uses `privateKey`. */
   readonly token?: Pick<SoftToken, 'module' | 'label' | 'pin' | 'environment'>
   readonly registry?: true
   readonly certificates?: true
-  /** Where both servers keep everything; absent: Signet in its embedded store, the peer in its memory. */
+  /** Where both servers store everything. If absent: Signet in its embedded store, the peer in memory. */
   readonly stores?: BenchStores
-  /** Of Signet's embedded store; absent: as it is by default. */
+  /** Size of Signet's embedded store. If absent, the default. */
   readonly maxSizeMb?: number
-  /** So many workers, on both cores when they are several; absent: one process. */
+  /** Number of workers, on both cores if there are several. If absent, one process. */
   readonly workers?: number
-  /** id_tokens are signed by this key of a KMS, and the rest by `privateKey`. */
+  /** This key of a KMS signs id_tokens, and `privateKey` everything else. */
   readonly idTokensBy?: { readonly endpoint: string; readonly ref: string }
-  /** Of Signet: at `info`, as it is delivered, it logs each request. The peer logs nothing. */
+  /** Signet's log level. At the default, `info`, it logs each request. The peer logs nothing. */
   readonly logLevel: string
-  /** Where Signet's CPU profile goes; absent: none is taken. */
+  /** Where Signet's CPU profile is written. If absent, none is taken. */
   readonly profileDirectory?: string
 }
 
@@ -47,9 +47,9 @@ export interface Contestant extends AsyncDisposable {
     readonly keySet: string
     readonly discovery: string
   }
-  /** Codes as `/authorize` would have given them, all bound to `codeChallenge`. Nothing of it is measured. */
+  /** Creates codes as `/authorize` would, all bound to `codeChallenge`. Not measured. */
   mintCodes(count: number, request: CodeRequest): Promise<readonly string[]>
-  /** `Cookie` of a browser in which somebody has signed in, and has consented to what this client asks for. */
+  /** `Cookie` of a browser in which a person has signed in and consented to this client's request. */
   signIn(clientId: string): Promise<string>
 }
 
@@ -59,9 +59,9 @@ export const signing = { id: 'bench-signer', key: newAssertionKey('ES256', 'benc
 /** A client of the FAPI 2.0 Security Profile. */
 export const fapi = { id: 'bench-bank', key: newAssertionKey('ES256', 'bench-bank') } as const
 export const mutualTls = { id: 'bench-mtls' } as const
-/** Public clients whose ID tokens are encrypted, by an agreement on P-256 and to an RSA key of 2048 bits. */
+/** Public clients with encrypted ID tokens: by key agreement on P-256, and to a 2048-bit RSA key. */
 export const encrypted = { 'ECDH-ES': 'bench-reader-ec', 'RSA-OAEP-256': 'bench-reader-rsa' } as const
-/** A public client that knows people by subjects of its own. */
+/** A public client with pairwise subjects. */
 export const pairwise = { id: 'bench-pairwise' } as const
 export const redirectUri = 'https://app.bench.example/callback'
 export const resource = 'https://api.bench.example'
@@ -139,6 +139,6 @@ const ofProxy = {
   scope: apiScope,
 } as const
 
-/** RFC 7591 metadata of the clients, the same on both sides. */
+/** RFC 7591 metadata of the clients, the same for both servers. */
 export const clientsFor = ({ certificates }: Pick<Setting, 'certificates'>) =>
   certificates ? [...fixed, ofProxy] : fixed

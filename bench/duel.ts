@@ -53,7 +53,7 @@ const settingOf = (
   ...(stores && { stores }),
 })
 
-/** New processes for each case, so that no case inherits another's memory or compiled code. */
+/** Starts new processes for each case, so that no case inherits another's memory or compiled code. */
 export const duel = async (entry: Case, load: Load, options: Options, logLevel: string): Promise<Duel> => {
   await using token = await startToken(entry)
   await using stores = entry.stores && (await startStores())
@@ -67,7 +67,7 @@ export const duel = async (entry: Case, load: Load, options: Options, logLevel: 
   return await compete(entry, [signet, peer], load, options)
 }
 
-/** In a run of its own: being profiled costs time. */
+/** Runs separately, because profiling takes time. */
 export const profile = async (entry: Case, load: Load, options: Options, logLevel: string): Promise<string> => {
   const profileDirectory = mkdtempSync(join(tmpdir(), 'signet-profile-'))
   try {

@@ -15,7 +15,7 @@ export interface MemoryRow {
 const batches = 10
 const enrolmentsOfBatch = 20_000
 
-/** 200,000 enrolments, both requests of each, with what the service's process holds after every 20,000. */
+/** Measures 200,000 enrolments, both requests of each, and the memory of the service's process after every 20,000. */
 export const measureEnrolmentMemory = async (
   load: Load,
   connections: number,

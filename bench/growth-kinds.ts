@@ -11,7 +11,7 @@ import { apiScope, confidential } from './contestant.js'
 const idleTtl = 14 * 86_400
 const now = Date.now()
 
-/** How many of each; digits. */
+/** How many of each, as digits. */
 export interface Counts {
   readonly families: string
   readonly replays: string
@@ -30,7 +30,7 @@ export interface Kind {
   readonly name: string
   readonly count: number
   fill(): Promise<unknown>
-  /** What a request waits for, of one that is there. */
+  /** The operation that a request waits for, on an existing entry. */
   operate(): Promise<unknown>
 }
 
@@ -39,7 +39,7 @@ interface Stores {
   readonly ephemeral: EphemeralBackend
 }
 
-/** What a store is filled with. */
+/** The kinds of entries that fill a store. */
 export const kindsOf = ({ records, ephemeral }: Stores, values: Counts): readonly Kind[] => {
   const proofs = ephemeral.replayGuard('dpop_proofs')
   const claim = () => proofs.claim('thumbprint-of-a-key', randomBytes(32).toString('base64url'), 86_400, now)
@@ -93,7 +93,7 @@ export interface Times {
   readonly p99: number
 }
 
-/** In turn, so that what else the machine does meets both. Microseconds. */
+/** Measures in turn, so that other load on the machine affects both. Microseconds. */
 export const timeBoth = async (
   operations: readonly (() => Promise<unknown>)[],
   samples: number,
@@ -111,7 +111,7 @@ export const timeBoth = async (
 
 const abreast = 512
 
-/** How many there are when the time is over, or all are. */
+/** Returns how many exist when the time is over or all were created. */
 export const fill = async (make: () => Promise<unknown>, count: number, until: number): Promise<number> => {
   let made = 0
   while (made < count && performance.now() < until) {

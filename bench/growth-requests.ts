@@ -12,8 +12,8 @@ import { counts, fill, kindsOf, timeBoth, type Times } from './growth-kinds.js'
 import { startSignet, type Signet } from './signet.js'
 
 /**
- * What a client waits for when the embedded store is full, beside a service whose store is nearly empty: one request at a
- * time, to each in turn, over a connection that stays open.
+ * Measures what a client waits for when the embedded store is full, compared with a service whose store is nearly
+ * empty: one request at a time, to each in turn, over a kept connection.
  */
 const { values } = parseArgs({ options: counts })
 const maxSizeMb = 32_768
@@ -68,7 +68,7 @@ const proving = async (server: Signet): Promise<() => Promise<unknown>> => {
   const url = `http://127.0.0.1:${String(server.port)}${server.paths.token}`
   const authorization = basic({ client_id: confidential.id, client_secret: confidential.secret })
   const { headers } = await client.post(url, machine, { authorization, dpop: prover.proof(url, undefined) })
-  // Made beforehand: what the prover computes is not waited for at the server.
+  // Made in advance, because the client's computation is not part of the wait.
   const proofs = Array.from({ length: 2 * samples }, () => prover.proof(url, String(headers['dpop-nonce'])))
   return () => post(server, machine, { authorization, dpop: proofs.pop() ?? '' })
 }

@@ -13,8 +13,8 @@ import { startMongo } from '../test/support/stores/mongo-server/start.js'
 import { startTestRedis } from '../test/support/stores/redis/store.js'
 
 /**
- * What a store costs when it is full: it is filled in bounded batches, and the operation that a request waits for is timed
- * beside one that is nearly empty. Latencies are of one caller; bytes are what the store grew by for one entry.
+ * Measures the cost of a full store: it is filled in bounded batches, and the operation that a request waits for is
+ * timed next to a nearly empty one. Latencies are of one caller; bytes are the store's growth per entry.
  */
 const { values } = parseArgs({
   options: {
@@ -39,7 +39,7 @@ const openStore = async (): Promise<Opened> => {
       name: 'embedded',
       records: backend,
       ephemeral: backend,
-      // Blocks, because the file has holes.
+      // Counted in blocks, because the file has holes.
       size: async () =>
         readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).blocks * 512, 0),
       [Symbol.asyncDispose]: async () => {
@@ -72,7 +72,7 @@ const openStore = async (): Promise<Opened> => {
     name: process.env['MONGODB_URI'] ? 'mongodb' : 'mongodb (stand-in)',
     records: backend,
     ephemeral: backend,
-    // The stand-in keeps no account of it.
+    // The stand-in does not report it.
     size: async () => NaN,
     [Symbol.asyncDispose]: async () => {
       await backend[Symbol.asyncDispose]()

@@ -1,12 +1,12 @@
 import { connect } from 'node:net'
 
-/** What needs a connection of its own: opens one, sends, and is done when the service has closed it. */
+/** An attack that needs its own connection: opens one, sends, and ends when the service has closed it. */
 export interface HostileConnection {
   readonly name: string
   readonly attack: (port: number) => Promise<void>
 }
 
-/** Sends everything at once; resolves when the connection is closed, however that came about. */
+/** Sends everything at once. Resolves when the connection is closed for any reason. */
 const sendAll = (port: number, bytes: Buffer): Promise<void> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

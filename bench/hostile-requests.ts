@@ -6,7 +6,7 @@ import { fuzzedRequests, type Fuzzed } from '../test/support/forge/fuzzed-reques
 import { assertionType } from '../test/support/clients/client-assertion.js'
 import { redirectUri, serviceClient, webClient } from '../test/support/server/server.js'
 
-/** A kind of attack; `next` is asked again and again. */
+/** A kind of attack. `next` is called repeatedly. */
 export interface Hostility {
   readonly name: string
   readonly next: (turn: number) => Fuzzed
@@ -35,7 +35,7 @@ const filled = (length: number, unit: string, end = ''): string =>
   unit.repeat(Math.floor((length - end.length) / unit.length)) + end
 const nested = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth)
 
-/** Each `next` is one of these in turn. */
+/** Each `next` returns one of these in turn. */
 const cycle = (name: string, requests: readonly Fuzzed[]): Hostility => ({
   name,
   next: (turn) => requests[turn % requests.length]!,
@@ -147,13 +147,13 @@ type ProofAlg = keyof typeof signatureBytes
 
 const newPublicJwk = (alg: ProofAlg): JsonWebKey => {
   if (alg === 'PS256' || alg === 'RS512') {
-    // The modulus need not be a product: checking a signature costs the same.
+    // The modulus need not be a product, because verification costs the same.
     const modulus = randomBytes(512)
     modulus[0]! |= 0x80
     modulus[511]! |= 1
     return { kty: 'RSA', e: 'AQAB', n: modulus.toString('base64url') }
   }
-  // Exported within its making: Node 20 can lock itself out of a key that it exports afterwards.
+  // Exported on creation, because Node 20 can deadlock when it exports a key later.
   const publicKeyEncoding = { format: 'jwk' } as unknown as { type: 'spki'; format: 'pem' }
   const encoded = { publicKeyEncoding, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } } as const
   const pair =
@@ -165,7 +165,7 @@ const newPublicJwk = (alg: ProofAlg): JsonWebKey => {
 
 const now = (): number => Math.floor(Date.now() / 1000)
 
-/** Proofs that are right but for the signature, each by a key that was never seen. */
+/** Proofs that are valid except for the signature, each with a new key. */
 const proofs = (issuer: string, alg: ProofAlg): Hostility => {
   const keys = Array.from({ length: 3000 }, () => newPublicJwk(alg))
   const next = (turn: number): Fuzzed => {
@@ -229,7 +229,7 @@ const guesses = (seeds: FuzzSeeds): Hostility => {
   return { name: 'guesses at secrets and passwords', next }
 }
 
-/** Everything but what needs a connection of its own. */
+/** All attacks except those that need their own connection. */
 export const hostilities = (issuer: string, seeds: FuzzSeeds): readonly Hostility[] => [
   cycle('of any kind, most nearly right', fc.sample(fuzzedRequests(seeds), { numRuns: 3000, seed: 1 })),
   cycle('forms of 64 KiB', forms()),

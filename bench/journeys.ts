@@ -15,10 +15,10 @@ import {
 import { basic, post } from './http.js'
 import { ofAnswer } from './load.js'
 
-/** What differs from one client to another: how a form is sent to an endpoint. */
+/** How a client sends a form to an endpoint, which differs between clients. */
 type Send = (path: string, form: Record<string, string>) => string
 
-/** Three requests in a row: push, the redirect of a person who is signed in and has consented, redeem. */
+/** Three requests in sequence: push, redirect of a person who is signed in and has consented, redeem. */
 const journey = (server: Contestant, clientId: string, cookie: string, send: Send): readonly string[] => [
   send(server.paths.pushedAuthorizationRequest, {
     ...{ client_id: clientId, response_type: 'code', redirect_uri: redirectUri },
@@ -45,7 +45,7 @@ export const pushedCode: Case = {
   },
 }
 
-/** The same by `private_key_jwt` and DPoP with a nonce: four verifications more. */
+/** The same with `private_key_jwt` and DPoP with a nonce: four more verifications. */
 export const fapiJourney: Case = {
   name: 'FAPI journey',
   alg: 'ES256',
@@ -78,7 +78,10 @@ export const fapiJourney: Case = {
 
 const certificate = createCertificateAuthority().then((root) => root.issue({ subject: [{ CN: [mutualTls.id] }] }))
 
-/** The proxy has verified the certificate and sends it in a header: read, compared with what is registered, and bound. */
+/**
+ * The proxy has verified the certificate and sends it in a header, where it is read, compared with the registration,
+ * and bound.
+ */
 export const boundToCertificate: Case = {
   name: 'mTLS client_credentials behind a header',
   alg: 'ES256',

@@ -1,6 +1,6 @@
 /**
- * The KMS double in a process of its own, so that its signatures cost the caller nothing. Says its endpoint. With the
- * argument `slow` it takes from 0.9 to 1.5 s for a signature: not all the same, so that callers do not come as one.
+ * The KMS double in a separate process, so that its signatures cost the caller nothing. Prints its endpoint. With the
+ * argument `slow`, a signature takes 0.9 to 1.5 s, varied so that callers do not become synchronised.
  */
 import { startKmsDouble } from '../core/testing/kms-double/index.js'
 

@@ -8,7 +8,7 @@ export interface BenchKms extends AsyncDisposable {
   readonly provider: SignerProvider
 }
 
-/** The KMS double, and the signer on it. `cores` as taskset(1) takes them. */
+/** The KMS double and a signer on it. `cores` is in the form of taskset(1). */
 export const startKms = async (cores: string, pace: 'quick' | 'slow'): Promise<BenchKms> => {
   const file = fileURLToPath(new URL('kms-double-process.ts', import.meta.url))
   const double = startPinned(cores, ['--import', 'tsx', file, pace])

@@ -5,12 +5,12 @@ import { ofAnswer, type Job, type Measured } from './load.js'
 
 /**
  * A closed loop of HTTP/1.1 over keep-alive connections: each sends its next request when it has its whole answer.
- * Requests are bytes made beforehand and answers are read as little as correctness needs, so that this process, on a
- * core of its own, is never what is measured (`busy` says how near it came).
+ * Requests are prepared bytes and answers are parsed as little as correctness allows, so that this process, on its
+ * own core, is never the bottleneck (`busy` shows how close it came).
  */
 const headerEnd = Buffer.from('\r\n\r\n')
 
-/** Milliseconds: ten times the product's own deadline for a request. */
+/** Milliseconds: ten times the product's deadline for a request. */
 const silenceMs = 30_000
 
 interface Answer {
@@ -20,7 +20,7 @@ interface Answer {
   readonly length: number
 }
 
-/** The first complete answer in `data`, or undefined where more must come. */
+/** The first complete answer in `data`, or undefined if more is needed. */
 const findAnswer = (data: Buffer): Answer | undefined => {
   const end = data.indexOf(headerEnd)
   if (end < 0) return undefined
@@ -42,7 +42,7 @@ const cpuSeconds = (pid: number): number => {
 const percentile = (sorted: Float64Array, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
-/** What the next request of a journey needs of this answer: name and value; undefined where it does not lead on. */
+/** The name and value that the next request of a journey takes from this answer. Undefined if it cannot continue. */
 const findLead = ({ status, head, body }: Answer): readonly [string, string] | undefined => {
   const uri = status === 201 ? /"request_uri":"([^"]+)"/.exec(body.toString())?.[1] : undefined
   if (uri !== undefined) return [ofAnswer.requestUri, uri]
@@ -50,7 +50,7 @@ const findLead = ({ status, head, body }: Answer): readonly [string, string] | u
   return code === undefined ? undefined : [ofAnswer.code, code]
 }
 
-/** The step with what the answer before had, and the length that its body then has. */
+/** The next request, with the value of the previous answer filled in and its length adjusted. */
 const leadOn = (step: Buffer, [name, value]: readonly [string, string]): Buffer => {
   const [head = '', body = ''] = step
     .toString('latin1')
@@ -99,7 +99,7 @@ const run = async (job: Job): Promise<Measured> => {
   const connection = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const socket: Socket = connect({ host: '127.0.0.1', port: job.port, noDelay: true })
-      // A request without an answer would hold up the whole run, in silence.
+      // A request without an answer would silently stall the whole run.
       socket.setTimeout(silenceMs, () => {
         const asked = requests[index]?.[0]?.toString('latin1').split('\r\n', 1)[0] ?? 'the connection'
         reject(

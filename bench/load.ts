@@ -2,27 +2,27 @@ import { fileURLToPath } from 'node:url'
 import type { Journey } from './case.js'
 import { receive, startPinned, type Pinned } from '../test/support/peer/pinned.js'
 
-/** What a journey finds in its answers, and where its requests have it. */
+/** What a journey takes from answers, and the placeholder in its requests. */
 export const ofAnswer = { requestUri: 'REQUEST_URI_OF_THE_ANSWER', code: 'CODE_OF_THE_ANSWER' } as const
 
 export interface Job {
   readonly port: number
-  /** Of the server, for its CPU time. */
+  /** The server's process, for its CPU time. */
   readonly pid: number
   readonly connections: number
-  /** Whole HTTP requests. */
+  /** Complete HTTP requests. */
   readonly requests: readonly (string | Journey)[]
-  /** True: round and round until the time is over. False: each once; ends when they or the time are used up. */
+  /** True: repeats until the time is over. False: sends each once, and ends when they or the time are used up. */
   readonly repeat: boolean
   readonly warmMs: number
   readonly measureMs: number
-  /** A member of the JSON answers to bring back. */
+  /** A member of the JSON answers to return. */
   readonly collect?: string
 }
 
 export interface Measured {
   readonly count: number
-  /** Answers other than 200, and those of a journey that do not lead on: there must be none. */
+  /** Answers other than 200, and those that a journey cannot continue from. There must be none. */
   readonly refused: number
   readonly firstRefusal: string | undefined
   readonly seconds: number
@@ -30,12 +30,12 @@ export interface Measured {
   readonly p50: number
   readonly p99: number
   readonly cpuSeconds: number
-  /** Share of its core that the generator used: near 1 it was the generator that was measured. */
+  /** Share of its core that the generator used. Near 1, the generator itself was measured. */
   readonly busy: number
   readonly collected: readonly string[]
 }
 
-/** The load generator: a process of its own on the second core. */
+/** The load generator, a separate process on the second core. */
 export class Load implements AsyncDisposable {
   readonly #process: Pinned
 
@@ -50,7 +50,7 @@ export class Load implements AsyncDisposable {
     return new Load(process)
   }
 
-  /** Throws when a request was refused: a figure of errors is no figure. */
+  /** Throws when a request was refused, because error answers must not be measured. */
   async run(job: Job): Promise<Measured> {
     this.#process.send(job)
     const { measured, error } = (await receive(this.#process)) as { measured?: Measured; error?: string }

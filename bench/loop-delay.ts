@@ -19,8 +19,8 @@ import { hostileConnections } from './hostile-connections.js'
 import { hostilities } from './hostile-requests.js'
 import { receive, startPinned, stop } from '../test/support/peer/pinned.js'
 
-// F27: how long hostile requests hold up the event loop of the product, kind by kind, twice: the first time finds code
-// that was never run. Linux alone.
+// F27: measures how long hostile requests block the product's event loop, kind by kind, twice: the first time
+// includes code that was never run. Linux only.
 
 const usage = `npm run bench:loop -- [--seconds 5] [--abreast 1] [--only part-of-a-name]`
 const { values: options } = parseArgs({
@@ -34,7 +34,7 @@ const milliseconds = Number(options.seconds) * 1000
 const abreast = Number(options.abreast)
 if (!(milliseconds > 0) || !(abreast > 0)) throw new Error(usage)
 
-/** What loop-probe.js tells, in milliseconds. */
+/** The report of loop-probe.js, in milliseconds. */
 interface Probed {
   readonly late: Float32Array
   readonly ran: Float32Array
@@ -48,7 +48,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signet-loop-'))
 const port = await freePort()
 const issuer = `http://127.0.0.1:${String(port)}`
 
-/** The attacks are to get through, all from one address. */
+/** Attacks must not be rate-limited, although all come from one address. */
 const unlimited = { address_per_minute: 100_000_000, client_per_minute: 100_000_000 }
 const most = 1_000_000
 
@@ -82,14 +82,14 @@ const send = ({ method, target, headers, body }: Fuzzed): Promise<void> =>
     const bytes = Buffer.from(body, 'latin1')
     const length = bytes.length === 0 ? {} : { 'content-length': bytes.length }
     const sent = request({ host: '127.0.0.1', port, method, path: target, agent, headers: { ...headers, ...length } })
-    // What is refused before it was read ends with a reset.
+    // A refusal before the request was read ends with a reset.
     sent.on('error', () => undefined)
     sent.on('response', (response) => response.on('error', () => undefined).resume())
     sent.on('close', resolve)
     sent.end(bytes)
   })
 
-/** Lanes that attack one after the other, so long; gives the number of attacks. */
+/** Runs parallel lanes of attacks for the time given. Returns the number of attacks. */
 const repeat = async (attack: Attack): Promise<number> => {
   const end = performance.now() + milliseconds
   let turn = 0

@@ -1,8 +1,9 @@
 import { openSync, readSync } from 'node:fs'
 import { PerformanceObserver } from 'node:perf_hooks'
 
-// Loaded before the service, in its process: how long each turn of its event loop held others up. A turn is late by what
-// it computed itself, and by what it waited for a processor that other processes had; Linux tells the two apart.
+// Loaded into the process of the service before it: records how long each turn of its event loop delayed others. A
+// turn is late because of its own computation, or because it waited for a processor in use by other processes; Linux
+// distinguishes the two.
 
 const everyMs = 1
 const statistics = openSync('/proc/thread-self/schedstat', 'r')
@@ -10,13 +11,13 @@ const buffer = Buffer.alloc(64)
 
 /** Milliseconds that this thread has run so far. */
 const readThread = () => {
-  // Brings the counters of the running thread up to now.
+  // Updates the counters of the running thread.
   process.cpuUsage()
   const text = buffer.latin1Slice(0, readSync(statistics, buffer, 0, buffer.length, 0))
   return { at: performance.now(), ran: Number.parseInt(text, 10) / 1e6 }
 }
 
-/** Room for the turns of an hour; lists of objects would be work for the garbage collector that is measured here. */
+/** Space for the turns of an hour. Lists of objects would be work for the garbage collector that is measured here. */
 const most = 3_600_000
 const late = new Float32Array(most)
 const ran = new Float32Array(most)
@@ -40,7 +41,7 @@ process.on('message', () => {
   process.send({ late: late.slice(0, count), ran: ran.slice(0, count), collections })
   count = 0
   collections = []
-  // Sending is work that is not to be measured.
+  // Sending must not be measured.
   last = readThread()
 })
 process.channel.unref()

@@ -19,8 +19,8 @@ import { startMongo } from '../test/support/stores/mongo-server/start.js'
 import { bulkLoadMongodb, bulkLoadRecords } from './bulk-load.js'
 
 /**
- * What the passkey plugin takes for its options and for a sign-in beside the passkeys of everybody, one caller: reads and the
- * durable write of the counter included. `--store mongodb` uses the stand-in.
+ * Measures the passkey plugin's options and sign-in among the passkeys of everybody, with one caller, including reads
+ * and the durable write of the counter. `--store mongodb` uses the stand-in.
  */
 const { values } = parseArgs({
   options: {
@@ -55,7 +55,7 @@ const setupOf = async (subject: string): Promise<FactorSetup> => ({
   ...{ subject, accountName: subject, challenge: newChallenge(), factors: await factors.list(subject) },
 })
 
-/** Two in three people have two passkeys, the others one: those of before the people who sign in. */
+/** Two in three people have two passkeys, the others one. They come before the people who sign in. */
 const others = passkeys - people
 const model = await (async (): Promise<Passkey> => {
   const setup = await setupOf('model')
@@ -89,7 +89,7 @@ const optionsOf = async (attempt: SignInAttempt) => {
   return prompt.options
 }
 
-/** Milliseconds for every person, in a random order; `ready` is not timed. */
+/** Milliseconds per person, in random order. `ready` is not timed. */
 const time = async <T>(
   ready: (authenticator: SoftwareAuthenticator, subject: string) => Promise<T>,
   work: (given: T) => Promise<unknown>,

@@ -11,7 +11,7 @@ import {
 import { freePort } from '../test/support/free-port.js'
 import { receive, startPinned, stop } from '../test/support/peer/pinned.js'
 
-/** oidc-provider in a process of its own on the first core. */
+/** oidc-provider in a separate process on the first core. */
 export const startPeer = async (setting: Setting): Promise<Contestant> => {
   const { alg, privateKey, stores } = setting
   const port = await freePort()

@@ -1,6 +1,6 @@
 /**
- * The library alone: one session, `C_SignInit` and `C_Sign` in a loop. Arguments: module, token, key, algorithm,
- * seconds; the PIN comes on standard input. Prints signatures a second.
+ * Measures the library alone: one session, `C_SignInit` and `C_Sign` in a loop. Arguments: module, token, key,
+ * algorithm, seconds; the PIN comes on standard input. Prints signatures a second.
  */
 const { createHash } = require('node:crypto')
 const { readFileSync } = require('node:fs')

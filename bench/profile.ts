@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Table from 'cli-table3'
 
-/** What V8 writes under --cpu-prof. */
+/** The output of V8's --cpu-prof. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number
@@ -23,10 +23,12 @@ const place = ({ callFrame: { url, functionName } }: Node): string =>
 
 const waiting = new Set(['(idle)', '(root)'])
 
-/** Enough to see what matters. */
+/** Enough to show what matters. */
 const rows = 32
 
-/** Shares of the main thread's time by place, alone and with what it calls, in the last `seconds` of the process. */
+/**
+ * Shares of the main thread's time by place, by itself and with what it calls, in the last `seconds` of the process.
+ */
 export const profileTable = (directory: string, seconds: number): string => {
   const [file] = readdirSync(directory).filter((name) => name.endsWith('.cpuprofile'))
   if (file === undefined) throw new Error(`No profile in ${directory}`)

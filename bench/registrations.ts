@@ -10,8 +10,9 @@ import { startMongo } from '../test/support/stores/mongo-server/start.js'
 import { bulkLoadMongodb } from './bulk-load.js'
 
 /**
- * Client registration on MongoDB beside many clients that are there already: one process of the product, callers that each wait
- * for their answer. `MONGODB_URI` is used where it is set, else the stand-in, with as much memory as the clients need.
+ * Measures client registration on MongoDB with many existing clients: one process of the product, and callers that
+ * each wait for their answer. Uses `MONGODB_URI` if set, otherwise the stand-in, with as much memory as the clients
+ * need.
  */
 const { values } = parseArgs({
   options: {
@@ -30,7 +31,7 @@ const web = {
   policy_uri: 'https://ledger.example/privacy',
 }
 
-/** As a registration stores it. */
+/** In the form that a registration stores. */
 const clientLike = (model: Client): Client => ({ ...model, client_id: randomUUID() })
 
 const inLanes = async (count: number, lane: () => Promise<void>): Promise<void> => {

@@ -19,7 +19,7 @@ const row = (figures: Figures): string[] => [
   digits(figures.generatorBusy * 100, 0),
 ]
 
-/** By requests, and by the processor's time, which what else runs on the machine hardly changes. */
+/** By requests, and by processor time, which other load on the machine hardly changes. */
 const ofBare = ({ perSecond, cpuPerRequest }: Figures, bare: BareFigures): string => {
   const byTime = (ofAll: number): string => percent(1e6 / ofAll / cpuPerRequest)
   return `of it ${percent(perSecond / bare.perSecond)}, by CPU ${byTime(bare.perSecond)} (aim ${percent(bare.target)}), ${byTime(bare.checkedPerSecond)} with the check of our own signature; ${digits(bare.verifyMicros, 0)} µs to verify, ${digits(bare.signMicros, 0)} µs to sign`
@@ -27,7 +27,7 @@ const ofBare = ({ perSecond, cpuPerRequest }: Figures, bare: BareFigures): strin
 
 const times = (ours: number, theirs: number): string => `× ${digits(ours / theirs, 2)}`
 
-/** Both servers and the ratio Signet : peer for each case. */
+/** Both servers, and the ratio Signet : peer, for each case. */
 export const table = (duels: readonly Duel[]): string => {
   const made = new Table({
     head: ['case', 'server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'RSS MiB', 'anon MiB', 'load core %'],
@@ -76,7 +76,7 @@ export const signersTable = (rows: readonly SignerRow[]): string => {
   return made.toString()
 }
 
-/** What the service's process holds after so many enrolments. */
+/** Memory of the service's process after so many enrolments. */
 export const memoryTable = (rows: readonly MemoryRow[]): string => {
   const made = new Table({ head: ['enrolments', 'RSS MiB', 'anon MiB'], style: { head: [], border: [] } })
   for (const { enrolments, resident, anonymous } of rows)
@@ -84,7 +84,7 @@ export const memoryTable = (rows: readonly MemoryRow[]): string => {
   return made.toString()
 }
 
-/** Changes are medians over the rounds, with the least and the greatest. */
+/** Changes are medians over the rounds, with minimum and maximum. */
 export const slowSignerTable = ({ waiting, rounds, redeemed }: SlowSignerFigures): string => {
   const made = new Table({
     head: ['slow signer', 'p99 ms', 'change', 'least', 'greatest'],

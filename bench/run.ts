@@ -14,9 +14,9 @@ import { measureSlowSigner } from './slow-signer.js'
 import { measureWorkers, workersTable } from './workers.js'
 
 /**
- * Signet and oidc-provider side by side: each server on the first core, the load generator on the second, in
- * alternating rounds, on loopback; then each signer by itself with each algorithm, whether a slow one holds up the
- * others, and the memory of the service over 200,000 enrolments. Everything else on the machine disturbs it: let it be quiet.
+ * Compares Signet and oidc-provider: each server on the first core, the load generator on the second, in alternating
+ * rounds, on loopback; then each signer alone with each algorithm, whether a slow signer delays the others, and the
+ * service's memory over 200,000 enrolments. The machine should be otherwise idle.
  */
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,10 @@ const { values } = parseArgs({
   },
 })
 
-/** Beside the duels: every backend with every algorithm, one slow signer beside a quick one, and what many enrolments leave behind. */
+/**
+ * Measured besides the comparisons: every backend with every algorithm, a slow signer next to a quick one, and the
+ * memory that many enrolments leave.
+ */
 const ofSigners = ['signers', 'slow signer', 'enrolment memory'] as const
 
 if (values.help) {
@@ -67,7 +70,7 @@ if (!values.workers && chosen.length === 0 && withSigners.length === 0)
   throw new Error(`No case is called ${values.cases}: see --help`)
 const logLevel = values['log-level']
 
-/** Written after each case, so that a run that ends early has lost one. */
+/** Written after each case, so that an early end loses only one. */
 const results: Record<string, unknown> = {
   machine: { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, loadAverage: loadavg() },
   options,

@@ -10,7 +10,7 @@ import type { StorageBackend } from '../core/storage/ports.js'
 import type { CodeRequest } from './contestant.js'
 import type { BenchStores } from '../test/support/peer/stores.js'
 
-/** Puts codes into a running Signet's store, as `/authorize` does. Nothing of it is measured. */
+/** Stores codes in a running Signet, as `/authorize` does. Not measured. */
 interface Request extends CodeRequest {
   readonly count: number
   readonly redirectUri: string
@@ -61,7 +61,7 @@ const mint = async ({
   return code
 }
 
-/** Enough at once to fill the store's batches, few enough to hold no promise for each of many thousands. */
+/** Enough at once to fill the store's batches, and few enough to avoid many thousands of promises. */
 const together = stores ? 32 : 256
 
 process.on('message', (request: Request) => {

@@ -15,13 +15,13 @@ import { measureSigning, type SigningFigures } from './signing-load.js'
 export interface SignerRow extends SigningFigures {
   readonly backend: string
   readonly alg: JwsAlg
-  /** What the backend's library does in one thread of a process of its own, with no service around it. */
+  /** The backend's library in one thread of a separate process, without a service. */
   readonly libraryPerSecond?: number
 }
 
 const never = new AbortController().signal
 
-/** The library alone, in a process of its own. */
+/** The library alone, in a separate process. */
 const raw = (token: SoftToken, label: string, alg: JwsAlg, seconds: number): number => {
   const file = fileURLToPath(new URL('pkcs11-raw.cjs', import.meta.url))
   const run = spawnSync(process.execPath, [file, token.module, token.label, label, alg, String(seconds)], {
@@ -75,13 +75,13 @@ const measureSoftHsm = async (seconds: number): Promise<readonly SignerRow[]> =>
   return await measureAll({ name: 'SoftHSM', provider, callers: 256, library }, seconds)
 }
 
-/** The double is another process, which takes a part of the cores. */
+/** The double is another process, which uses part of the cores. */
 const measureKms = async (seconds: number): Promise<readonly SignerRow[]> => {
   await using kms = await startKms('0,1', 'quick')
   return await measureAll({ name: 'KMS double', provider: kms.provider, callers: 64 }, seconds)
 }
 
-/** Every backend with every algorithm, on all cores. */
+/** Measures every backend with every algorithm, on all cores. */
 export const measureSigners = async (seconds: number): Promise<readonly SignerRow[]> => [
   ...(await measureLocal(seconds)),
   ...(await measureSoftHsm(seconds)),

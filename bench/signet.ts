@@ -24,7 +24,7 @@ import { UserAgent } from '../test/support/clients/user-agent.js'
 import { freePort } from '../test/support/free-port.js'
 import { receive, startPinned, stop, type Pinned } from '../test/support/peer/pinned.js'
 
-/** The peer knows it not, and would not start with it. */
+/** The peer does not know this grant, and would not start with it. */
 const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 const writeKey = (directory: string, privateKey: KeyObject): void => {
@@ -44,7 +44,7 @@ const signers = (directory: string, { token, idTokensBy }: Setting) => ({
         },
       }),
   ...(idTokensBy && {
-    // One attempt has 60 % of the deadline: the service's own limit of 2 s is to be the shorter one.
+    // One attempt has 60 % of the deadline; the service's own limit of 2 s must be the shorter one.
     kms: {
       use: 'signers/aws-kms',
       options: { region: doubleRegion, endpoint: idTokensBy.endpoint, deadline_ms: 4000 },
@@ -62,10 +62,10 @@ const keys = ({ alg, token, idTokensBy }: Setting) => {
   ]
 }
 
-/** All devices of the benchmark come from one address. */
+/** All devices of the benchmark share one address. */
 const most = 1_000_000
 
-/** A second factor that costs nothing: what is measured is the ceremony. */
+/** A second factor without cost, so that only the ceremony is measured. */
 const secondFactor = `export default {
   name: 'bench',
   apiVersion: 1,
@@ -88,7 +88,7 @@ const storage = (directory: string, { stores, maxSizeMb }: Setting) => {
 const unlimitedAddress = { address_per_minute: 100_000_000 }
 const unlimited = { ...unlimitedAddress, client_per_minute: 100_000_000 }
 
-/** What a deployer would write; the store, the audit log and all checks as they are by default. */
+/** A typical deployment: the store, the audit log and all checks have their defaults. */
 const configuration = (directory: string, port: number, setting: Setting) => ({
   issuer: `http://127.0.0.1:${port}`,
   workers: setting.workers ?? 1,
@@ -117,7 +117,7 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
   storage: storage(directory, setting),
   token_exchange_enabled: true,
   attestation: { signing_alg: setting.alg },
-  // One address and one client make all the load here; they are counted all the same.
+  // All load comes from one address and one client, and is counted all the same.
   rate_limits: {
     token: unlimited,
     authorize: unlimitedAddress,
@@ -135,7 +135,7 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
   clients: clientsFor(setting).map((client) => ({
     ...client,
     ...(client.response_types.length > 0 && client.token_endpoint_auth_method !== 'none' && { consent: 'implicit' }),
-    // The profile admits no RS256 (FAPI 2.0 Security Profile §5.4.1).
+    // The profile does not admit RS256 (FAPI 2.0 Security Profile §5.4.1).
     ...(client.client_id === fapi.id && fapiAlgorithms.includes(setting.alg) && { security_profile: 'fapi2' }),
     grant_types: [...client.grant_types, ...(client.client_id === confidential.id ? [tokenExchangeGrant] : [])],
     allowed_audiences: [resource],
@@ -169,9 +169,9 @@ export interface Signet extends Contestant {
 }
 
 /**
- * Signet as `npm start` runs it: `dist/core/main.js start` in a process of its own on the first core, in a directory
- * of its own. Codes are put into its store by another process while it runs, through the embedded adapter, as
- * `/authorize` would have put them; the store serves several processes of one host anyway.
+ * Runs Signet like `npm start`: `dist/core/main.js start` in a separate process on the first core, in its own
+ * directory. Another process stores codes while it runs, through the embedded adapter, as `/authorize` would; the
+ * store supports several processes of one host anyway.
  */
 export const startSignet = async (setting: Setting): Promise<Signet> => {
   const directory = mkdtempSync(join(tmpdir(), 'signet-bench-'))
@@ -186,7 +186,7 @@ export const startSignet = async (setting: Setting): Promise<Signet> => {
     spawnSync(process.execPath, [main, 'migrate', '--config', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   const { profileDirectory } = setting
   const profiling = profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`]
-  // The HSM's process stands for a device of its own, and is not bound to the core of the service.
+  // The HSM's process represents a separate device, so it is not bound to the service's core.
   const child = startPinned(
     setting.token === undefined && (setting.workers ?? 1) === 1 ? 0 : '0,1',
     [...profiling, main, 'start', '--config', file],

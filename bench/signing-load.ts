@@ -9,7 +9,7 @@ export interface SigningFigures {
   readonly p99: number
   /** Share of the time that the event loop of this process was busy, from 0 to 1. */
   readonly busy: number
-  /** Of this process with all its threads, microseconds for each signature. */
+  /** CPU time of this process with all its threads, in microseconds per signature. */
   readonly cpuMicros: number
 }
 
@@ -27,7 +27,7 @@ const run = async (signer: Signer, callers: number, milliseconds: number): Promi
       const asked = performance.now()
       await signer.sign(message, never)
       latencies.push(performance.now() - asked)
-      // The caller's answer goes out, and its next request comes in on a later turn.
+      // In a service the answer is sent here, and the next request arrives in a later turn.
       await nextTurn()
     }
   }
@@ -45,7 +45,7 @@ const run = async (signer: Signer, callers: number, milliseconds: number): Promi
   return { perSecond, p50: at(latencies, 0.5), p99: at(latencies, 0.99), busy, cpuMicros: (user + system) / made }
 }
 
-/** Each of so many callers asks for its next signature when it has the last one, as connections of a token endpoint do. */
+/** Each caller requests its next signature when it has the last one, as connections of a token endpoint do. */
 export const measureSigning = async (
   signer: Signer,
   callers: number,

@@ -8,36 +8,36 @@ import { startKms } from './kms.js'
 import { Load } from './load.js'
 import { startSignet } from './signet.js'
 
-/** p99 in milliseconds of the requests that the quick signer serves. */
+/** p99 in milliseconds of requests that the quick signer serves. */
 export interface SlowSignerRound {
   readonly alone: number
-  /** The same once more: what the measurement itself is worth. */
+  /** A repeated measurement, which shows the precision. */
   readonly again: number
-  /** While others wait for the slow signer. */
+  /** While other requests wait for the slow signer. */
   readonly beside: number
 }
 
 export interface SlowSignerFigures {
   readonly waiting: number
   readonly rounds: readonly SlowSignerRound[]
-  /** Codes that were redeemed meanwhile: each waited for one slow signature. */
+  /** Codes redeemed meanwhile. Each waited for one slow signature. */
   readonly redeemed: number
 }
 
-/** Connections that wait for the slow signer all the time, and those that do not. */
+/** Connections that always wait for the slow signer, and those that never do. */
 const waiting = 16
 const quick = 8
 
-/** Milliseconds until those who wait are spread over the time that a signature takes. */
+/** Milliseconds until waiting requests are spread over the duration of a signature. */
 const spreadMs = 2500
 const shortestSignatureMs = 900
 
 const entry: Case = clientCredentials('ES256', undefined)
 
 /**
- * Access tokens are signed by a local key, id_tokens by the KMS double, which takes up to 1.5 s for each: within the 2 s
- * after which it would count as failed. Client credentials alone, once more alone, and while codes are redeemed, in
- * an order that turns.
+ * A local key signs access tokens, and the KMS double signs id_tokens in up to 1.5 s each, less than the 2 s after
+ * which it would count as failed. Measures client credentials alone, alone again, and while codes are redeemed, in
+ * rotating order.
  */
 export const measureSlowSigner = async (load: Load, { rounds, seconds }: Options): Promise<SlowSignerFigures> => {
   await using kms = await startKms('1', 'slow')

@@ -21,8 +21,8 @@ import { startFactorServer } from '../test/support/server/factor-server.js'
 import { Load } from './load.js'
 
 /**
- * What status lists cost: a list of a million read and signed, its memory, indexes and notes of attestations, the ceremony with
- * and without, and the list beside `/jwks.json` under load. In a minute.
+ * Measures status lists in a minute: reading and signing a list of a million, its memory, indexes and records of
+ * attestations, the ceremony with and without, and the list next to `/jwks.json` under load.
  */
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,7 @@ const backend = await openEmbedded({ path: folder, clock: Date.now })
 const bits = backend.records<string>('status_list_bits')
 const ids = createListIds(backend.records('secrets'))
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-/** A double of a ring: one key in this process. */
+/** A double of the key ring with one key in this process. */
 const ring = {
   sign: async ({ input }) => {
     const key = { kid: 'bench', alg: 'ES256', signerName: 'bench', signer: { publicJwk: { kty: 'EC' } } } as never
@@ -57,7 +57,7 @@ const ring = {
 const now = Date.now()
 const clock = (): number => now
 
-/** A new list of which every `every`-th token is revoked, in the store. */
+/** Creates a list in the store in which every `every`-th token is revoked. */
 const fill = async (every: number): Promise<string> => {
   const list = await ids.make(Math.floor(now / 1000) + 86_400)
   const order = createIndexOrder(Buffer.from(list))

@@ -7,8 +7,8 @@ import { addHttpSignature } from '../libraries/device/sign.js'
 import { createVerifier } from '../libraries/verify/index.js'
 import { createTestDevice, createTestIssuer, type TestDevice } from '../test/support/verify/attested-device.js'
 
-// How many requests a second of processor time signet-idp/verify verifies, with the keys of the issuer and the
-// attestations of the devices in its memory, beside the verification of the one P-256 signature that each needs.
+// Measures how many requests signet-idp/verify verifies per second of processor time, with the issuer's keys and the
+// devices' attestations cached, compared with the one P-256 verification that each needs.
 
 const usage = `npm run bench:verify -- [--requests 20000] [--devices 1000]`
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ const devices = Array.from({ length: count }, () => {
 })
 const deviceOf = (index: number) => devices[index % count] as TestDevice & { readonly attestation: string }
 
-/** As a server gives it to a listener, with the headers that a client sends beside. */
+/** A request as a server passes it to a listener, with a client's usual headers. */
 const received = (method: string, url: string, headers: Readonly<Record<string, string>>, body?: string) => {
   const request = new IncomingMessage(new Socket())
   const usual = { host: 'api.example', accept: '*/*', 'user-agent': 'bench', connection: 'keep-alive' }
@@ -52,7 +52,7 @@ const asHttpMessage = async (index: number) => {
   return received('GET', '/accounts?from=1', Object.fromEntries(headers))
 }
 
-/** Microseconds of processor time for each. */
+/** Processor time per item in microseconds. */
 const cost = async <T>(items: readonly T[], run: (item: T) => unknown): Promise<number> => {
   const before = process.cpuUsage()
   for (const item of items) await run(item)

@@ -15,8 +15,8 @@ export interface WorkersRound {
 }
 
 /**
- * One worker on the first core, then two on both. The generator has no core of its own then, so what it used of one is
- * missing: an algorithm is measured that costs the service much and the generator little.
+ * Measures one worker on the first core, then two on both. The generator then shares a core, so the algorithm should
+ * cost the service much and the generator little.
  */
 export const measureWorkers = async (
   load: Load,

@@ -4,7 +4,7 @@ import { pem } from './sections.js'
 
 const day = 86_400
 
-/** What other tokens of this service and of its clients have: nothing that is signed may pass for two things. */
+/** Types of other tokens of this service and its clients, so that no signature can pass for two kinds of token. */
 const takenTypes = new Set(
   'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws device-signature+jwt approval+jwt evidence-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt wit+jwt wpt+jwt'.split(
     ' ',
@@ -22,7 +22,7 @@ const attributeName = z
   .min(1, 'must not be empty')
   .refine((name) => name !== 'status', 'is set only by this service')
 
-/** Of which client a principal is an instance (draft-ietf-oauth-attestation-based-client-auth). */
+/** Which client a principal is an instance of (draft-ietf-oauth-attestation-based-client-auth). */
 const clientAttestation = z.strictObject({
   client_id: z
     .string()
@@ -32,7 +32,7 @@ const clientAttestation = z.strictObject({
   subjects: z.array(z.string().min(1)).min(1).optional().describe('Principals of these subjects alone. Default: all.'),
 })
 
-/** A workload identifier: SPIFFE ID §2, draft-ietf-wimse-identifier. Names of principals are whole segments of its path. */
+/** A workload identifier: SPIFFE ID §2, draft-ietf-wimse-identifier. Names of principals fill whole path segments. */
 const workloadIdentifier = z
   .string()
   .max(1024, 'must be at most 1024 characters')
@@ -45,21 +45,21 @@ const workloadIdentifier = z
     'must have {principal_id} or {subject}: services need names of their own',
   )
 
-/** The section `attestation` (docs/design/decisions.md#8-attestation). Without the section nothing of the ceremony exists. */
+/** The section `attestation` (docs/design/decisions.md#8-attestation). Without it, the ceremony is not available. */
 export const attestation = z
   .strictObject({
     attestation_ttl_secs: seconds(day, { max: 30 * day }).describe('Validity of an attestation: `expires_in`.'),
     attestation_reissue_after_secs: seconds(day / 2).describe(
       'When a device should renew: `reissue_after`. Less than the validity.',
     ),
-    // A challenge is for one round trip; a long one is time to relay it.
+    // A challenge covers one round trip; a long lifetime would give time to relay it.
     challenge_ttl_secs: seconds(300, { max: 3600 }).describe(
       'Validity of challenges, and of the values of `/challenge`.',
     ),
     max_continuity_secs: seconds(90 * day).describe(
       'For this time after a full enrolment it can be renewed without a second factor.',
     ),
-    // For devices that were away: what has expired proves nothing to anybody else.
+    // For devices that were away. An expired attestation proves nothing to anyone else.
     reissue_grace_secs: seconds(0, { min: 0, max: 30 * day }).describe(
       'For this time after it has expired, an attestation can still be [renewed](attestation.md).',
     ),
@@ -131,10 +131,10 @@ const perMinute = (fallback: number, most = 1_000_000) => z.int().min(1).max(mos
 
 const openAtOnce = (fallback: number) => z.int().min(1).max(1_000_000).default(fallback)
 
-/** More than any machine serves. */
+/** More than any machine can serve. */
 const most = 100_000_000
 
-/** Of one IPv4 address, or one /64 of IPv6, and of one client that has authenticated. */
+/** Limits for one IPv4 address or IPv6 /64, and for one authenticated client. */
 const requests = (address: number, client: number) =>
   z
     .strictObject({
@@ -143,7 +143,7 @@ const requests = (address: number, client: number) =>
     })
     .prefault({})
 
-/** Of one address alone. */
+/** A limit for one address only. */
 const ofAddress = (address: number) =>
   z
     .strictObject({
@@ -151,7 +151,7 @@ const ofAddress = (address: number) =>
     })
     .prefault({})
 
-/** How guesses at a password are slowed down is an option of the login plugin. */
+/** Delays for password guesses are an option of the login plugin. */
 export const rateLimits = z
   .strictObject({
     token: requests(60_000, 60_000).describe('Of [`/token`](limits.md#rate-limits).'),

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { text } from './fields.js'
 
-/** Travels in `acr_values`, between blanks, and in a quoted string of a header. */
+/** It is sent in `acr_values`, between spaces, and in a quoted string of a header. */
 const acrValue = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'must be visible ASCII without blank, " and \\')
 
-/** What sign-ins may be asked to have, the weakest first (OIDC Discovery §3, RFC 9470). */
+/** Contexts that sign-ins can be required to meet, weakest first (OIDC Discovery §3, RFC 9470). */
 export const acrValuesSupported = z
   .array(
     z.strictObject({
       acr: acrValue.describe('The value of the claim `acr`.'),
-      /** Values of `amr` that the sign-in must have, all of them (RFC 8176). */
+      /** Values of `amr` that the sign-in must have. All are required (RFC 8176). */
       methods: z
         .array(text)
         .min(1, 'must name a method')
@@ -18,7 +18,7 @@ export const acrValuesSupported = z
   )
   .default([])
 
-/** What `/userinfo` asks of the sign-in behind an access token (RFC 9470). */
+/** What `/userinfo` requires of the sign-in behind an access token (RFC 9470). */
 export const userinfoRequirements = z
   .strictObject({
     acr_values: z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { textForPeople } from './claims.js'
 import { text } from './fields.js'
 
-/** One line of what people read about a detail. */
+/** One line that describes a detail to people. */
 const line = z.strictObject({
   label: textForPeople(100).describe('What the line is called. Default: the path.'),
   /** A JSON Pointer (RFC 6901). */

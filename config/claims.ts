@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { claimName, scopeToken, text } from './fields.js'
 
-/** Text on one line, of at most so many characters. */
+/** Text on one line with at most `most` characters. */
 export const lineOf = (most: number) =>
   z
     .string()
@@ -17,7 +17,7 @@ export const languageTag = z
   .regex(/^[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8}){0,4}$/, 'must be a language tag, such as en or pt-BR (RFC 5646)')
   .meta({ title: 'language tag' })
 
-/** Text for people: one for everyone, or one for each language. */
+/** Text for people: one for everyone, or one per language. */
 export const textForPeople = (most: number) =>
   z
     .union([
@@ -42,12 +42,12 @@ const scope = z.strictObject({
     ),
 })
 
-/** Names alone, or with what people are shown and which claims they stand for. */
+/** Names only, or with a description for people and the claims they stand for. */
 export const scopes = z
   .array(z.union([scopeToken.transform((name): z.output<typeof scope> => ({ name, claims: [] })), scope]))
   .default([])
 
-/** Where a rule can release a claim. */
+/** The places where a rule can release a claim. */
 export const claimPlaces = ['id_token', 'userinfo', 'access_token'] as const
 
 const rule = z
@@ -84,7 +84,7 @@ const rule = z
     message: 'is the same for everyone: leave out from and only',
   })
 
-/** By the name that the claim has in tokens. */
+/** Keyed by the claim's name in tokens. */
 export const claims = z
   .record(claimName, rule)
   .refine((rules) => Object.keys(rules).length <= 100, 'must have at most 100 claims')

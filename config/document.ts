@@ -2,15 +2,15 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Docume
 import { formatPath, type Path } from '../core/format-path.js'
 import type { Problem } from './problems.js'
 
-/** Where something is written. */
+/** A position in a file. */
 export interface Place {
   /** From 1. */
   readonly line: number
-  /** As the file that extends it names it; absent: the file itself. */
+  /** Named as in the file that extends it. Absent for the main file. */
   readonly file?: string
 }
 
-/** A YAML file as plain values, with the line of every path in it. */
+/** A YAML file as plain values, with the line of every path. */
 export interface ConfigDocument {
   readonly value: unknown
   readonly lines: ReadonlyMap<string, Place>
@@ -20,15 +20,18 @@ export interface ConfigDocument {
 const maxAliases = 50
 const maxSyntaxProblems = 5
 
-/** Reads YAML 1.2 (JSON is YAML): a section or nothing, no custom tags, no duplicate keys, no alias bombs or loops. Never throws. */
+/**
+ * Parses YAML 1.2 (JSON is YAML): a section or nothing, without custom tags, duplicate keys, alias bombs or loops.
+ * Never throws.
+ */
 export const parseConfigDocument = (source: string): ConfigDocument => {
   const counter = new LineCounter()
-  // YAML that is odd but allowed is left to the checks, which report unknown keys.
+  // Unusual but valid YAML is left to the checks, which report unknown keys.
   const reading = { strict: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' } as const
   const document = parseDocument(source, { lineCounter: counter, ...reading })
   const places = findPlaces(document)
   const lines = new Map<string, Place>()
-  // The first of two equal keys wins here; the second is a problem of its own below.
+  // The first of two equal keys counts here; the second is reported as a problem below.
   for (const place of places)
     if (!lines.has(place.path)) lines.set(place.path, { line: counter.linePos(place.offset).line })
 
@@ -45,7 +48,7 @@ export const parseConfigDocument = (source: string): ConfigDocument => {
     }
   })
   const readable = problems.every((problem) => problem.path !== '')
-  // One slip makes the rest of a file unreadable.
+  // One syntax error makes the rest of a file unreadable.
   if (!readable) return { value: undefined, lines, problems: problems.slice(0, maxSyntaxProblems) }
   const fail = (message: string): ConfigDocument => ({
     value: undefined,
@@ -64,7 +67,7 @@ export const parseConfigDocument = (source: string): ConfigDocument => {
 
 const maxNesting = 100
 
-/** True also for what contains itself. */
+/** Also true for a value that contains itself. */
 const isTooDeep = (value: unknown, depth = 0): boolean =>
   depth > maxNesting ||
   (typeof value === 'object' && value !== null && Object.values(value).some((inner) => isTooDeep(inner, depth + 1)))
@@ -74,7 +77,7 @@ interface Node {
   readonly offset: number
 }
 
-/** Where each key and each item begins. What an alias brings in has no place of its own. */
+/** The start of each key and item. Content of an alias has no position. */
 const findPlaces = (document: Document.Parsed): Node[] => {
   const places: Node[] = []
   const visit = (node: unknown, path: Path): void => {

@@ -18,7 +18,7 @@ interface Definition {
 
 const definition = (schema: ZodSchema): Definition => schema._zod.def as Definition
 
-/** The schema beneath defaults, optionals and transforms. */
+/** The schema inside defaults, optionals and transforms. */
 export const unwrap = (schema: ZodSchema): ZodSchema => {
   const { innerType, in: input } = definition(schema)
   const inner = innerType ?? input
@@ -53,7 +53,7 @@ type Bound =
   | Pick<z.core.$ZodIssueTooSmall, 'code' | 'origin' | 'minimum'>
   | Pick<z.core.$ZodIssueTooBig, 'code' | 'origin' | 'maximum'>
 
-/** What a text, a list or a number is too short, too long or too small for. */
+/** The bound that a text, list or number violates. */
 export const describeBound = (issue: Bound): string => {
   const [word, bound] =
     issue.code === 'too_small' ? ['at least', String(issue.minimum)] : ['at most', String(issue.maximum)]
@@ -62,7 +62,7 @@ export const describeBound = (issue: Bound): string => {
   return `must have ${word} ${bound} ${issue.origin === 'string' ? 'characters' : 'entries'}`
 }
 
-/** Messages in words of the file. None repeats a value: it may be a secret. */
+/** Messages in terms of the file. None repeats a value, which may be a secret. */
 export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined && issue.code !== 'custom') return 'is required'
   if (issue.input === null && issue.code === 'invalid_type') return 'has no value'
@@ -83,7 +83,7 @@ export const describeIssue: z.core.$ZodErrorMap = (issue) => {
 
 const noMergeKeys = 'is an ordinary key: YAML 1.2 has no merge keys. Write the members out, or use `extends`'
 
-/** One problem for each wrong key and value. A key that is only misspelt is not reported as missing too. */
+/** One problem per wrong key and value. A misspelt key is not reported as missing too. */
 export const explainIssues = (schema: ZodSchema, issues: readonly ZodIssue[], base: Path = []): Problem[] => {
   const flat = issues.flatMap(flattenUnion)
   const meant = new Set<string>()
@@ -111,7 +111,7 @@ export const explainIssues = (schema: ZodSchema, issues: readonly ZodIssue[], ba
   return [...others, ...unknown]
 }
 
-/** Of a choice between forms, what is wrong with the one that was nearest: the one whose problems lie deepest. */
+/** For a choice between forms, the faults of the closest one: the one whose problems are deepest. */
 const flattenUnion = (issue: z.core.$ZodIssue): z.core.$ZodIssue[] => {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
   const depth = (branch: readonly z.core.$ZodIssue[]) =>
@@ -120,7 +120,7 @@ const flattenUnion = (issue: z.core.$ZodIssue): z.core.$ZodIssue[] => {
   return best.flatMap(flattenUnion).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
-/** Something of the type `T` of which every member may be missing, because what stood there was wrong. */
+/** A `T` in which every member may be missing because its value was wrong. */
 export type Salvaged<T> = T extends { reveal(): string }
   ? T
   : T extends readonly (infer Item)[]
@@ -129,7 +129,10 @@ export type Salvaged<T> = T extends { reveal(): string }
       ? { readonly [Name in keyof T]?: Salvaged<T[Name]> | undefined }
       : T
 
-/** As `validate` of the Standard Schema, with these words in the place of zod's own. Those of the schema's author stay. */
+/**
+ * Like `validate` of the Standard Schema, with these messages in place of zod's. Those of the schema's author are
+ * kept.
+ */
 export const parseOptions = async (
   schema: ZodSchema,
   value: unknown,
@@ -138,7 +141,10 @@ export const parseOptions = async (
   return result.success ? { value: result.data } : { issues: result.error.issues }
 }
 
-/** What of a wrong value is right, so that later checks can tell about it at once: wrong leaves become undefined. */
+/**
+ * Keeps the valid parts of a wrong value, so that later checks can report their faults in the same run. Wrong leaves
+ * become undefined.
+ */
 export const salvage = (schema: ZodSchema, value: unknown): unknown => {
   const result = z.safeParse(schema, value)
   if (result.success) return result.data
@@ -148,7 +154,7 @@ export const salvage = (schema: ZodSchema, value: unknown): unknown => {
   const members = value as Readonly<Record<string, unknown>>
   if (shape !== undefined)
     return {
-      // A loose object keeps what its schema does not know; a strict one has `never` there.
+      // A loose object keeps members that its schema does not know; a strict one has `never` there.
       ...(catchall !== undefined && catchall._zod.def.type !== 'never' && members),
       ...Object.fromEntries(Object.entries(shape).map(([name, inner]) => [name, salvage(inner, members[name])])),
     }

@@ -4,9 +4,9 @@ import { formatPath, type Path } from '../core/format-path.js'
 import type { Problem } from './problems.js'
 import { readText } from './read-text.js'
 
-/** A configuration file with what it extends. */
+/** A configuration file with the files that it extends. */
 export interface ExtendedDocument extends ConfigDocument {
-  /** Absolute paths: the file, and those that it extends. */
+  /** Absolute paths of the file and of those that it extends. */
   readonly sources: readonly string[]
 }
 
@@ -15,13 +15,13 @@ type Section = Readonly<Record<string, unknown>>
 export const isSection = (value: unknown): value is Section =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A chain that is longer is a circle, or nobody can read it. */
+/** A longer chain is a loop, or unreadable for people. */
 const maxDepth = 5
 
 /**
- * Reads a file and the files that it extends, one after the other. A section is merged member by member, `null` removes a
- * member, and everything else replaces what the base has (RFC 7396). A section with another `use` replaces the whole
- * section of the base, because its options are another module's. Never throws.
+ * Reads a file and the files that it extends. A section is merged member by member, `null` removes a member, and
+ * anything else replaces the value of the base (RFC 7396). A section with another `use` replaces the base's section
+ * completely, because its options are another module's. Never throws.
  */
 export const readExtended = async (file: string, shown: string, depth = 0): Promise<ExtendedDocument> => {
   const path = resolve(file)
@@ -55,7 +55,7 @@ export const readExtended = async (file: string, shown: string, depth = 0): Prom
 
 const uses = (section: Section): unknown => section['use']
 
-/** Forgets the lines of what is replaced. */
+/** Drops the lines of replaced values. */
 const merge = (base: unknown, over: unknown, path: Path, lines: Map<string, Place>): unknown => {
   const isReplaced =
     !isSection(base) ||

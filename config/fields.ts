@@ -25,10 +25,10 @@ export const seconds = (fallback: number, { min = 1, max = tenYears } = {}) =>
 
 export const text = z.string().min(1, 'must not be empty')
 
-/** Text that is kept as a `Secret`. */
+/** Text stored as a `Secret`. */
 export const secret = text.transform((value) => new Secret(value)).meta({ title: 'secret text' })
 
-/** Of a key that subjects are computed with (OIDC Core §8.1): as many bytes as its hash has. */
+/** A key that subjects are computed with (OIDC Core §8.1). It has as many bytes as the hash. */
 export const pairwiseKey = text
   .refine((value) => Buffer.byteLength(value) >= 32, 'must have 32 bytes or more: openssl rand -base64 32')
   .transform((value) => new Secret(value))
@@ -36,7 +36,7 @@ export const pairwiseKey = text
 
 export const unavailable = 'not available in this version'
 
-/** Something that the contract names and this version does not do: saying so is better than doing nothing. */
+/** A member of the contract that this version does not implement. Refusing it is better than ignoring it. */
 export const notAvailable = z.null({ error: unavailable }).optional()
 
 /** A claim by its name. */
@@ -54,11 +54,11 @@ export const scopeToken = z
   )
   .meta({ title: 'scope' })
 
-/** True for names and addresses that never leave the machine. */
+/** True for names and addresses of the loopback interface. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
 
-/** A path stands for a unix socket: `/run/signet.sock`, `./signet.sock`. */
+/** A path means a unix socket: `/run/signet.sock`, `./signet.sock`. */
 export const isSocketPath = (host: string): boolean => host.startsWith('/') || host.startsWith('./')
 
 const checkIssuer = (value: string): string | undefined => {
@@ -85,7 +85,7 @@ export const issuer = z
   })
   .meta({ title: 'URL' })
 
-/** An absolute URI without fragment: a resource (RFC 8707 §2). */
+/** An absolute URI without a fragment: a resource (RFC 8707 §2). */
 export const resourceUri = z
   .string()
   .refine(
@@ -104,7 +104,7 @@ export const trustedPeer = z
   }, 'must be a network in CIDR form, such as 10.0.0.0/8, or unix: everything that connects to the unix socket')
   .meta({ title: 'CIDR or `unix`' })
 
-/** An instant with its time zone, as milliseconds since the epoch. */
+/** A time with its zone, as milliseconds since the epoch. */
 export const instant = z.iso
   .datetime({ offset: true, error: 'must be a time with its zone, such as 2026-11-20T00:00:00Z' })
   .transform((value) => Date.parse(value))

@@ -75,7 +75,7 @@ const code = (value: unknown): string => `\`${String(value)}\``
 
 const branchesOf = ({ anyOf = [], oneOf = [] }: Schema): readonly Schema[] => [...anyOf, ...oneOf]
 
-/** `a, b or c`. */
+/** Joins names as `a, b or c`. */
 const choiceOf = (options: readonly string[]): string => {
   const [last = '', ...others] = [...new Set(options)].reverse()
   return others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`
@@ -103,7 +103,7 @@ const pluralOf = (items: Schema): string => {
   return choiceOf(names.map((name) => (/^[\w ]+$/.test(name) ? `${name}s` : name)))
 }
 
-/** A value as YAML writes it on one line. */
+/** A value in YAML on one line. */
 const inYaml = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(inYaml).join(', ')}]`
   if (typeof value !== 'object' || value === null) return String(value)
@@ -119,7 +119,7 @@ const fallbackOf = (key: string, { default: fallback, type }: Schema): string =>
   return `, default ${code(inYaml(fallback))}${days === undefined ? '' : ` (${String(days)} days)`}`
 }
 
-/** A key with all below it. `when`: the choice that brings the key. */
+/** A key and everything below it. `when` is the choice that adds the key. */
 const describeKey = (key: string, schema: Schema, isRequired: boolean, when = ''): readonly string[] => {
   if (schema.description === undefined) throw new Error(`${key} has no description in the schema`)
   const facts = `${when}${typeOf(schema)}${isRequired ? ', required' : fallbackOf(key, schema)}`
@@ -141,7 +141,7 @@ const describeBelow = (path: string, schema: Schema, when: string): readonly str
   ]
 }
 
-/** A store is chosen by its name, and the choice brings its options. */
+/** A store is chosen by name, and the choice determines its options. */
 const describeStore = (role: string, store: Schema): readonly string[] => {
   const [builtIn, other] = store.anyOf ?? []
   if (builtIn === undefined || other === undefined) throw new Error(`${role} has no choice of stores`)
@@ -160,8 +160,8 @@ const describeTop = (key: string, schema: Schema, isRequired: boolean): readonly
     : describeKey(key, schema, isRequired)
 
 /**
- * The document of every key, as Markdown, from the JSON Schema before texts may be substituted.
- * Throws when a key has no chapter or no description.
+ * The Markdown reference of every key, from the JSON Schema before substitutions are allowed. Throws when a key has
+ * no chapter or no description.
  */
 export const generateReference = ({ properties = {}, required = [] }: Schema): string => {
   const placed = new Set(Object.values(chapters).flat())

@@ -19,7 +19,7 @@ const substitution = {
   ],
 }
 
-/** Lets `{$env: …}` and `{$file: …}` stand wherever text may. Names of members stay names. */
+/** Allows `{$env: …}` and `{$file: …}` wherever a text is allowed. Member names are not substituted. */
 const allowSubstitution = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(allowSubstitution)
   if (!isNode(value)) return value
@@ -36,20 +36,20 @@ const allowSubstitution = (value: unknown): unknown => {
   }
 }
 
-/** Descriptions link to documents, where an editor has no place for links. */
+/** Descriptions contain links, which editors do not show. */
 const withoutLinks = (name: string, value: unknown): unknown =>
   name === 'description' && typeof value === 'string' ? value.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1') : value
 
 const here = fileURLToPath(import.meta.url)
 
-/** The default export of a built-in store, as far as an editor needs it. */
+/** The default export of a built-in store, as far as the schema needs it. */
 interface StoreModule {
   readonly name: string
   readonly roles?: readonly string[]
   readonly options: z.ZodType
 }
 
-/** The modules decide about their options, and the configuration knows none of them: they are found in their folder. */
+/** The modules define their options and are unknown to the configuration, so they are read from their folder. */
 const readStores = (): Promise<readonly StoreModule[]> => {
   const folder = join(dirname(here), '..', 'stores')
   return Promise.all(
@@ -64,7 +64,7 @@ const readStores = (): Promise<readonly StoreModule[]> => {
 
 const toInput = (schema: z.ZodType): Node => {
   const input = z.toJSONSchema(schema, { io: 'input' }) as Node
-  // It stands once, at the beginning of the document.
+  // It appears once, at the start of the document.
   delete input.$schema
   return input
 }
@@ -82,14 +82,17 @@ const toChoice = ({ name, options }: StoreModule): Node => {
   }
 }
 
-/** One of the built-in stores with its options, or another one by its specifier. */
+/** A built-in store with its options, or another one by its specifier. */
 const describeStores = (role: string, other: Node, stores: readonly StoreModule[]): Node => {
   const { default: fallback, description, ...choice } = other
   const suitable = stores.filter(({ roles = [role] }) => roles.includes(role))
   return { description, default: fallback, anyOf: [{ oneOf: suitable.map(toChoice) }, choice] }
 }
 
-/** What describes the configuration file, made from the schemas that decide: a JSON Schema for editors, and a document for people. */
+/**
+ * Generates the descriptions of the configuration file from its schemas: a JSON Schema for editors, and a document
+ * for people.
+ */
 export const generateSchema = async (): Promise<{ readonly schema: string; readonly reference: string }> => {
   const written = z.toJSONSchema(configObject, { io: 'input' }) as Node
   const { storage } = written.properties as { readonly storage: { readonly properties: Record<string, Node> } }

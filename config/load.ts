@@ -9,20 +9,20 @@ import { Secret } from './secret.js'
 import { locateStores } from './storage.js'
 import { substitute } from './substitute.js'
 
-/** A configuration file as far as it can be understood, for checks that go on after the first mistake. */
+/** A configuration file as far as it could be understood, for checks that continue after the first mistake. */
 export interface ConfigReading {
   /** Absolute path of the file. */
   readonly file: string
   /** Absolute paths of the file and of those that it extends. */
   readonly sources: readonly string[]
-  /** Present when there is no problem. */
+  /** Present when there are no problems. */
   readonly config?: Config
-  /** What is right of it. Where something is wrong, `undefined` stands. */
+  /** The valid parts; `undefined` replaces wrong ones. */
   readonly salvaged: Salvaged<Config>
   readonly problems: readonly Problem[]
-  /** Settings that are allowed and probably a mistake. */
+  /** Settings that are allowed but probably a mistake. */
   readonly warnings: readonly Problem[]
-  /** Adds the lines of the file to problems that were found later. */
+  /** Adds the lines of the file to problems found later. */
   locate(problems: readonly Problem[]): Problem[]
 }
 
@@ -32,7 +32,7 @@ const deepFreeze = <T>(value: T): T => {
   return Object.freeze(value)
 }
 
-/** As `formatPath` writes them: a name, an index, or any other key in quotes. */
+/** In the form of `formatPath`: a name, an index, or any other key in quotes. */
 const lastMember = /(?:\.?[A-Za-z_$][\w$-]*|\[\d+\]|\["(?:[^"\\]|\\.)*"\])$/
 
 const placeOf = (lines: ReadonlyMap<string, Place>, path: string): Place | undefined => {
@@ -40,11 +40,14 @@ const placeOf = (lines: ReadonlyMap<string, Place>, path: string): Place | undef
   return lines.get(path) ?? (parent === path ? undefined : placeOf(lines, parent))
 }
 
-/** Below a place that could not be read nothing else is worth telling. */
+/** Problems below an unreadable place are not worth reporting. */
 const isWithin = (path: string, outer: string): boolean =>
   path === outer || (path.startsWith(outer) && /[.[]/.test(path.charAt(outer.length)))
 
-/** Reads the file and finds all that is wrong with it; with a `port`, as `moveToPort` changes it. Throws nothing. */
+/**
+ * Reads the file and finds everything that is wrong with it. With a `port`, it is changed as by `moveToPort`. Never
+ * throws.
+ */
 export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: number): Promise<ConfigReading> => {
   const path = resolve(file)
   const document = await readExtended(path, file)
@@ -56,7 +59,7 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: nu
   if (document.value === undefined)
     return { file: path, sources, salvaged: {}, problems: document.problems, warnings: [], locate }
 
-  // An empty file is an empty configuration: the problems name what is required.
+  // An empty file is an empty configuration, and the problems name what is required.
   const {
     value: read,
     problems: unread,
@@ -77,13 +80,13 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: nu
     return { file: path, sources, config, salvaged: config, problems, warnings, locate }
   }
   const right = salvage(configObject, value) as Partial<Written> | undefined
-  // These two get defaults that follow from other members, even when what stood there was wrong.
+  // These two get defaults that depend on other members, even when their own values were wrong.
   const { listen = {}, shutdown = {} } = right ?? {}
   const salvaged = deepFreeze(complete({ ...right, listen, shutdown } as Written)) as Salvaged<Config>
   return { file: path, sources, salvaged, problems, warnings, locate }
 }
 
-/** The configuration in `file`. Throws `ConfigurationError` with every problem. */
+/** Loads the configuration in `file`. Throws `ConfigurationError` with every problem. */
 export const loadConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<Config> => {
   const { config, problems } = await readConfig(file, env)
   if (config === undefined) throw new ConfigurationError(problems)

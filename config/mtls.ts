@@ -4,7 +4,7 @@ import { pem, port, tls } from './sections.js'
 
 const bundle = pem(/-----BEGIN CERTIFICATE-----/, 'certificates')
 
-/** Mutual TLS (RFC 8705). The certificate comes from a listener of our own, or from the header of a proxy; never from both. */
+/** Mutual TLS (RFC 8705). The certificate comes from our own listener or from a proxy's header, never from both. */
 export const mtls = z
   .strictObject({
     listen: z
@@ -15,7 +15,9 @@ export const mtls = z
       })
       .optional()
       .describe('A second listener, which asks for a client certificate.'),
-    /** Where machines reach the endpoints with a certificate: what `mtls_endpoint_aliases` is derived from (RFC 8705 §5). */
+    /**
+     * Where clients reach the endpoints with a certificate; `mtls_endpoint_aliases` is derived from it (RFC 8705 §5).
+     */
     base_url: z
       .string()
       .refine(
@@ -38,7 +40,7 @@ export const mtls = z
   })
   .optional()
 
-/** The header in which a trusted proxy hands on the certificate of the client. */
+/** The header in which a trusted proxy forwards the client's certificate. */
 export const clientCertificateHeader = z
   .strictObject({
     name: text

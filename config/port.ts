@@ -1,7 +1,7 @@
 import { isLoopbackHost, isSocketPath } from './fields.js'
 import { isSection } from './extend.js'
 
-/** The highest port that has a next one, for the admin listener. */
+/** The highest port that leaves a next one for the admin listener. */
 export const maxPort = 65_534
 
 const onSocket = (section: unknown): boolean =>
@@ -12,12 +12,12 @@ const withPort = (section: unknown, port: number): unknown => {
   return isSection(section) && !onSocket(section) ? { ...section, port } : section
 }
 
-/** None: the default of the schema. */
+/** If there is none, the schema's default applies. */
 const portOf = (listen: unknown): unknown => (isSection(listen) ? listen['port'] : undefined) ?? 3000
 
 /**
- * What a configuration says, on another port: the admin listener has the next one, and an issuer of this machine that
- * clients reach on the port of `listen` moves with it.
+ * Changes a configuration to another port: the admin listener gets the next one, and a local issuer that clients
+ * reach on the port of `listen` moves with it.
  */
 export const moveToPort = (value: unknown, port: number): unknown => {
   if (!isSection(value)) return value

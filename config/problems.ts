@@ -1,17 +1,17 @@
-/** One thing that is wrong with a configuration. No member ever holds a value of the file. */
+/** A problem of a configuration. No member ever holds a value of the file. */
 export interface Problem {
-  /** Where: `keys[1].alg`. Empty: the file as a whole. */
+  /** The path, such as `keys[1].alg`. Empty for the file as a whole. */
   readonly path: string
   readonly message: string
   /** Line in the file, from 1. */
   readonly line?: number
-  /** The file that `line` is of, where that is one that the configuration extends. */
+  /** The file of `line`, if it is one that the configuration extends. */
   readonly file?: string
-  /** Of what a module threw; secrets of its options are masked. */
+  /** The stack of a module's error, with secrets of its options masked. */
   readonly stack?: string
 }
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** A configuration that cannot be used, with all its problems. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
   readonly problems: readonly Problem[]
@@ -22,7 +22,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Why a file cannot be read, in words where the system's code has such. */
+/** Why a file cannot be read, in words if they exist for the system's code. */
 export const describeReadFault = (error: unknown): string => {
   const { code = 'unknown error' } = error as NodeJS.ErrnoException
   const words: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ export const describeReadFault = (error: unknown): string => {
   return `cannot be read: ${words[code] ?? code}`
 }
 
-/** `keys[1].alg: … (line 12)`; of a file that the configuration extends: `(base.yaml, line 12)`. */
+/** Formats as `keys[1].alg: … (line 12)`, or `(base.yaml, line 12)` for a file that the configuration extends. */
 export const formatProblem = ({ path, message, line, file }: Problem): string => {
   const place = [file, line === undefined ? undefined : `line ${String(line)}`].filter((part) => part !== undefined)
   return `${path === '' ? '' : `${path}: `}${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`

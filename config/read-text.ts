@@ -1,14 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { describeReadFault } from './problems.js'
 
-/** The text of a file, or why there is none. */
+/** The text of a file, or the reason there is none. */
 export type TextReading =
   { readonly text: string; readonly fault?: never } | { readonly text?: never; readonly fault: string }
 
 const startsWith = (bytes: Uint8Array, ...begin: readonly number[]): boolean =>
   begin.every((byte, index) => bytes[index] === byte)
 
-/** The encoding by the first bytes, with a mark or by where the NULs of an ASCII character are (YAML 1.2.2 §5.2). */
+/**
+ * Detects the encoding from the first bytes: a byte order mark, or the position of NULs in an ASCII character (YAML
+ * 1.2.2 §5.2).
+ */
 const encodingOf = (bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | 'utf-32' => {
   if (startsWith(bytes, 0xff, 0xfe, 0, 0) || startsWith(bytes, 0, 0, 0xfe, 0xff)) return 'utf-32'
   const [first, second, third, fourth] = bytes
@@ -20,7 +23,7 @@ const encodingOf = (bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | 'utf
   return 'utf-8'
 }
 
-/** Reads a text file in UTF-8 or UTF-16, without its byte order mark. Throws nothing. */
+/** Reads a text file in UTF-8 or UTF-16, without its byte order mark. Never throws. */
 export const readText = async (path: string): Promise<TextReading> => {
   let bytes: Uint8Array
   try {

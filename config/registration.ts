@@ -3,7 +3,10 @@ import { resourceUri, scopeToken, signingAlg, text } from './fields.js'
 
 const names = z.array(text).min(1, 'must not be empty')
 
-/** What clients may ask for when they register themselves; what follows from the rest of the file is filled in later. */
+/**
+ * What clients may request when they register themselves. Defaults that depend on the rest of the file are filled in
+ * later.
+ */
 const policy = z.strictObject({
   grant_types: names
     .optional()

@@ -28,9 +28,9 @@ const day = 86_400
 
 const workersForm = 'must be a whole number from 1 to 64, or auto'
 
-/** The whole file. Every key here is honoured, or refused with the reason. */
+/** The whole file. Every key is honoured, or refused with a reason. */
 export const configObject = z.strictObject({
-  /** Read before this schema: what it names is merged by then. */
+  /** Handled before this schema, which sees the merged file. */
   extends: text
     .optional()
     .describe('A file that this one [changes](configuration.md#several-environments). `base.yaml`'),
@@ -109,7 +109,7 @@ export const configObject = z.strictObject({
   ),
   // RFC 8628 §5.1: short, because a longer life is more time to guess.
   device_code_ttl_secs: seconds(600, { max: 3600 }).describe('Validity of device codes and user codes.'),
-  /** Of requests for the approval on a device, at the most (OpenID CIBA Core §7.3). */
+  /** The longest lifetime of requests for approval on a device (OpenID CIBA Core §7.3). */
   auth_req_id_ttl_secs: seconds(300, { max: 3600 }).describe(
     'How long a request for an [approval on a device](ciba.md) waits at the most.',
   ),
@@ -203,21 +203,21 @@ export const configObject = z.strictObject({
   shutdown: shutdown.describe('How the service [stops](operations.md#start-and-stop).'),
 })
 
-/** The file's members with the defaults that stand on their own. */
+/** The file's members with independent defaults. */
 export type Written = z.output<typeof configObject>
 
-/** Balancers that ask every two seconds have asked twice. */
+/** Enough for a balancer that checks every two seconds to do so twice. */
 const defaultDelaySeconds = 5
 
 const staysHere = (host: string): boolean => isLoopbackHost(host) || isSocketPath(host)
 
 type Scope = Written['scopes_supported'][number]
 
-/** Of a file with mistakes any of them may be missing. */
+/** In a file with mistakes any of them may be missing. */
 const namesOf = (scopes: readonly (Scope | undefined)[] | undefined): string[] =>
   (scopes ?? []).flatMap((scope) => scope?.name ?? [])
 
-/** An http issuer is on loopback, and nobody else needs to reach it in clear text. */
+/** An http issuer is on loopback, and nothing else should reach it in clear text. */
 const hostOf = ({ listen: { host }, issuer: written }: Pick<Written, 'listen' | 'issuer'>): string => {
   if (host !== undefined) return host
   const { protocol, hostname } = new URL(URL.canParse(written) ? written : 'https://issuer.invalid')
@@ -225,7 +225,7 @@ const hostOf = ({ listen: { host }, issuer: written }: Pick<Written, 'listen' | 
   return hostname === 'localhost' ? '127.0.0.1' : hostname.replaceAll(/[[\]]/g, '')
 }
 
-/** What follows from what was written. */
+/** Fills in what depends on other members. */
 export const complete = ({ extends: _base, ...written }: Written) => ({
   ...written,
   /** With titles, descriptions and claims. */
@@ -247,5 +247,5 @@ type Immutable<T> = T extends (infer Item)[]
       ? { readonly [Name in keyof T]: Immutable<T[Name]> }
       : T
 
-/** The configuration in force: member names as in the file, defaults filled in, frozen. Times are milliseconds since the epoch. */
+/** The configuration in force: names as in the file, with defaults, frozen. Times are milliseconds since the epoch. */
 export type Config = Immutable<z.output<typeof configSchema>>

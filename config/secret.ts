@@ -2,10 +2,10 @@ import { inspect } from 'node:util'
 
 const mask = '[secret]'
 
-/** A value that no print, log, error or JSON shows: only `reveal()` does. */
+/** A value that is hidden in output, logs, errors and JSON; only `reveal()` returns it. */
 export class Secret {
   readonly #value: string
-  /** The environment variable that it comes from: no reload sees another value of that. */
+  /** The environment variable that it comes from, whose value no reload can change. */
   readonly variable: string | undefined
 
   constructor(value: string, variable?: string) {

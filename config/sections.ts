@@ -19,7 +19,10 @@ export const pem = (label: RegExp, what: string) =>
     .regex(label, `must be the PEM text of ${what}; write {$file: path} to read it from a file`)
     .meta({ title: 'PEM text' })
 
-/** RFC 6125 and the like are the operator's: this checks only that the files were not swapped or named instead of read. */
+/**
+ * Checking names in certificates (RFC 6125) is left to operators; this only checks that the files are not swapped and
+ * were read.
+ */
 export const tls = z.strictObject({
   cert: pem(/-----BEGIN CERTIFICATE-----/, 'a certificate chain').describe(
     'The certificate chain. `{ $file: tls/chain.pem }`',
@@ -34,8 +37,8 @@ const noPortOnSocket = (value: { host?: string | undefined; port?: number | unde
 const noPortMessage = { path: ['port'], message: 'a unix socket has no port' }
 
 /**
- * Where the public listener is: `host` is a name, an address, or the path of a unix socket (then `port` means nothing).
- * Absent: every address, and only loopback where the issuer is http, which is for loopback alone.
+ * The public listener: `host` is a name, an address, or the path of a unix socket (then `port` is ignored). Default:
+ * every address, or only loopback for an http issuer, which is for loopback only.
  */
 export const listen = z
   .strictObject({
@@ -51,14 +54,17 @@ export const listen = z
   .transform((value) => ({ ...value, port: value.port ?? 3000 }))
   .prefault({})
 
-/** Who may answer hand-offs, and do nothing else: with each of these that is given. Absent: who may do everything. */
+/**
+ * Callers that may answer hand-offs and nothing else; they must present each credential given here. Default: those
+ * that may do everything.
+ */
 const handoff = z.strictObject({
   token: secret.optional().describe('`Authorization: Bearer …`. Another than `admin.token`. `{ $env: HANDOFF_TOKEN }`'),
   trust_anchors: z
     .array(pem(/-----BEGIN CERTIFICATE-----/, 'certificates'))
     .default([])
     .describe('Roots of these certificates. `[{ $file: tls/services-ca.pem }]`'),
-  /** Subjects of certificates, in the words of RFC 8705 §2.1.2: one for each. */
+  /** Subjects of certificates in the terms of RFC 8705 §2.1.2, one member each. */
   clients: z
     .array(
       z.strictObject({
@@ -75,7 +81,7 @@ const handoff = z.strictObject({
     .describe('Subjects of certificates, each by one of the following (RFC 8705 §2.1.2). Needs `admin.tls`.'),
 })
 
-/** Health, reload and answers of hand-offs. Off loopback nobody gets in without the token. */
+/** Health, reload and answers to hand-offs. Outside loopback, the token is required. */
 export const admin = z
   .strictObject({
     host: text.default('127.0.0.1').describe('As `listen.host`.'),
@@ -102,10 +108,10 @@ export const admin = z
   .transform((value) => ({ ...value, port: value.port ?? 3001 }))
   .prefault({})
 
-/** Peers whose `X-Forwarded-For` is believed: CIDRs, or `unix`. */
+/** Peers whose `X-Forwarded-For` is trusted: CIDRs, or `unix`. */
 export const trustedProxies = z.array(trustedPeer).default([])
 
-/** A module to load, with what its own schema checks. */
+/** A module to load, and options for its own schema. */
 export const module = z.strictObject({
   use: text.describe(
     "The module: built in (`signers/local`, `plugins/grants/refresh-token`), a file (`./loan.js`) or an npm package (`'@bank/signet-loan'`).",
@@ -120,7 +126,7 @@ export const signers = z
   )
   .default({})
 
-/** All that is signed. */
+/** Everything that is signed. */
 export const keyPurposes = [
   'access_token',
   'id_token',
@@ -172,7 +178,7 @@ export const keys = z
   )
   .min(1, 'must have at least one key')
 
-/** RFC 7591 metadata; checked where clients are understood. */
+/** RFC 7591 metadata, checked by the code for clients. */
 export const clients = z
   .array(
     z.looseObject({
@@ -216,7 +222,7 @@ export const resources = z
   .array(
     z.strictObject({
       identifier: resourceUri.describe('The value of `resource`, and then `aud`. `https://payments.bank.example`'),
-      /** Space-separated, as RFC 7591 writes it. Absent: every supported scope. */
+      /** Separated by spaces, as in RFC 7591. Default: every supported scope. */
       scope: z
         .string()
         .transform((value) => value.split(' ').filter(Boolean))
@@ -237,7 +243,7 @@ export const resources = z
   )
   .default([])
 
-/** Fetches from addresses that clients registered: `jwks_uri`. */
+/** Fetches from addresses that clients registered, such as `jwks_uri`. */
 export const outbound = z
   .strictObject({
     allow_private_addresses: z
@@ -258,7 +264,7 @@ export const log = z
   })
   .prefault({})
 
-/** How a stop goes. Absent delay: 5 s, and none where the public listener is on loopback or a unix socket. */
+/** How the service stops. Default delay: 5 s, or none if the public listener is on loopback or a unix socket. */
 export const shutdown = z
   .strictObject({
     delay_secs: z

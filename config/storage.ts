@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { text } from './fields.js'
 
-/** `use` is the name of a built-in store, `./file.js` beside the file, or an npm package: the module says what its options are. */
+/**
+ * `use` is the name of a built-in store, `./file.js` beside the file, or an npm package. The module defines its
+ * options.
+ */
 const store = z
   .strictObject({
     use: text.describe(
@@ -19,7 +22,7 @@ export const locateStores = <Choice>(choices: Readonly<Choices<Choice>>, directo
   ephemeral: { ...choices.ephemeral, directory },
 })
 
-/** Relative paths of built-in stores are relative to the working directory. */
+/** Relative paths of built-in stores start at the working directory. */
 export const storage = z
   .strictObject({
     records: store

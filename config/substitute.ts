@@ -5,7 +5,7 @@ import { readText } from './read-text.js'
 import { Secret } from './secret.js'
 
 interface Sources {
-  /** What `{$file: …}` is relative to. */
+  /** The base of `{$file: …}`. */
   readonly directory: string
   readonly env: NodeJS.ProcessEnv
 }
@@ -13,25 +13,29 @@ interface Sources {
 interface Substituted {
   readonly value: unknown
   readonly problems: readonly Problem[]
-  /** Values that were read and are probably a mistake. */
+  /** Substituted values that are probably a mistake. */
   readonly warnings: readonly Problem[]
 }
 
-/** Is it below the options of a module? Which of them are secret the module alone knows, so all that comes from outside is. */
+/**
+ * Whether a path is inside a module's options. Only the module knows which of them are secret, so all substituted
+ * values are treated so.
+ */
 const isOption = ([section, , member]: Path): boolean =>
   member === 'options' && (section === 'plugins' || section === 'signers' || section === 'storage')
 
 const secretName = /^(?:.*_)?(?:pin|password|passphrase|secret)$|_key$/
 
-/** The address of a store contains the password of its account. */
+/** The address of a store contains its password. */
 const isSecret = (path: Path): boolean => {
   const name = String(path.at(-1))
   return secretName.test(name) || (path[0] === 'storage' && name === 'uri')
 }
 
 /**
- * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand, without one line end at its end. Within the options of plugins,
- * signers and stores that text becomes a `Secret`, like what stands there under a name such as `pin` or `password`.
+ * Replaces `{$env: NAME}` and `{$file: path}` by the text of variables and files, without one final line end. Inside
+ * options of plugins, signers and stores the text becomes a `Secret`, as does a literal value under a name such as
+ * `pin` or `password`.
  */
 export const substitute = async (value: unknown, sources: Sources): Promise<Substituted> => {
   const problems: Problem[] = []
@@ -83,7 +87,7 @@ export const substitute = async (value: unknown, sources: Sources): Promise<Subs
   return { value: await walk(value, []), problems, warnings }
 }
 
-/** The options with their secrets in clear, for the module that they belong to. */
+/** The options with secrets in clear text, for the module that they belong to. */
 export const revealOptions = (options: unknown): unknown => {
   if (options instanceof Secret) return options.reveal()
   if (Array.isArray(options)) return options.map(revealOptions)
@@ -91,13 +95,13 @@ export const revealOptions = (options: unknown): unknown => {
   return Object.fromEntries(Object.entries(options).map(([name, item]) => [name, revealOptions(item)]))
 }
 
-/** The environment variables that options come from. */
+/** The environment variables used in options. */
 export const findVariables = (options: unknown): string[] => {
   if (options instanceof Secret) return options.variable === undefined ? [] : [options.variable]
   return typeof options === 'object' && options !== null ? Object.values(options).flatMap(findVariables) : []
 }
 
-/** The secret texts within options: what no message about them may repeat. */
+/** The secret texts in options, which no message about them may repeat. */
 export const findSecrets = (options: unknown): string[] => {
   if (options instanceof Secret) return options.reveal() === '' ? [] : [options.reveal()]
   return typeof options === 'object' && options !== null ? Object.values(options).flatMap(findSecrets) : []

@@ -1,4 +1,4 @@
-/** `signet-idp/attestation`: what plugins of the attestation service are made of, beside `signet-idp`. */
+/** `signet-idp/attestation`: what plugins of the attestation service need in addition to `signet-idp`. */
 export { findEvidenceLevelFault } from '../attestation/evidence-claims.js'
 export type {
   AttestationStatusProvider,

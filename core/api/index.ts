@@ -1,4 +1,4 @@
-/** `signet-idp`: what a plugin is made of. */
+/** `signet-idp`: what plugins need. */
 export type { ClientCertificate } from '../certificates/client-certificate.js'
 export type { Clock } from '../clock.js'
 export { epochSeconds } from '../clock.js'

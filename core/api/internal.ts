@@ -1,4 +1,7 @@
-/** What built-in plugins use beside the public API. It is no part of the package, and may change with any version. */
+/**
+ * What built-in plugins use in addition to the public API. It is not part of the package's API, and may change in any
+ * version.
+ */
 export { addressBucket } from '../address-bucket.js'
 export { findCertificateKey } from '../certificates/certificate-chains.js'
 export type { ReadCertificate } from '../certificates/read-certificate.js'

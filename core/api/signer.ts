@@ -1,4 +1,4 @@
-/** `signet-idp/signer`: what a signer is made of. */
+/** `signet-idp/signer`: what signers need. */
 export type { Clock } from '../clock.js'
 export { until, withDeadline } from '../deadline.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../jose/algorithms.js'

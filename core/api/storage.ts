@@ -1,4 +1,4 @@
-/** `signet-idp/storage`: what a store is made of. */
+/** `signet-idp/storage`: what stores need. */
 export type { Clock } from '../clock.js'
 export { atMost, until, withDeadline, within } from '../deadline.js'
 export { createDiskSpace } from '../disk-space.js'

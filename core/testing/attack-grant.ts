@@ -8,9 +8,9 @@ import { attacksOn, stranger, victim } from './attacks.js'
 import { attempt, type TrialRequest, type Outcome, type Setting } from './attempt.js'
 import type { Finding, Report } from './report.js'
 
-/** A request that the grant gives tokens for. */
+/** A request for which the grant issues tokens. */
 export interface HonestRequest {
-  /** Beside a confidential client with the scopes `read` and `write` and one resource server. */
+  /** Applied to a confidential client with the scopes `read` and `write` and one resource server. */
   readonly client?: Partial<Client>
   readonly params: Readonly<Record<string, string>>
   readonly scope?: readonly string[]
@@ -20,11 +20,11 @@ export interface HonestRequest {
 }
 
 export interface GrantAttack {
-  /** As in the configuration; the plugin's schema checks them. */
+  /** As in the configuration. The plugin's schema checks them. */
   readonly options?: unknown
-  /** What the plugin needs beside `clock`, `log` and `issuer`. */
+  /** Services that the plugin needs besides `clock`, `log` and `issuer`. */
   readonly services?: Partial<Services>
-  /** Needed when the plugin provides more than one grant. */
+  /** Required when the plugin provides more than one grant. */
   readonly grantType?: string
   readonly requests: readonly HonestRequest[]
   /** Milliseconds that one request may take; default 1000. */
@@ -50,7 +50,7 @@ const down = (): never => {
   throw new Unavailable('attack', 'no', 'The service is down.')
 }
 
-/** What came of a request, with all that its author needs to know of an error. */
+/** The result of a request, with what the author needs to know about an error. */
 const told = ({ error }: Outcome = { faults: [] }): string => {
   if (error instanceof OAuthError)
     return `${error.code}: ${error.description}${error.reason === error.description ? '' : ` (${error.reason})`}`
@@ -60,18 +60,18 @@ const told = ({ error }: Outcome = { faults: [] }): string => {
 
 const causeOf = ({ cause }: Error): string => (cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '')
 
-/** An honest request that fails for an outage says nothing of what the grant decides. */
+/** An honest request that fails because of an outage shows nothing about the grant. */
 const describeRefusal = (error: unknown): Pick<Finding, 'rule' | 'detail'> =>
   error instanceof OAuthError
     ? { rule: 'refuses', detail: `refuses what it should give: ${told({ error, faults: [] })}` }
     : { rule: 'unreachable', detail: `cannot decide: ${told({ error, faults: [] })}` }
 
-/** Every call of these fails as a store does that is down. */
+/** Services whose calls all fail like those of a store that is down. */
 const broken = (services: Partial<Services>): Partial<Services> =>
   Object.fromEntries(
     Object.entries(services).map(([name, service]) => [
       name,
-      // Of nothing: a frozen service may not answer otherwise through a proxy of itself.
+      // The proxy wraps an empty object, because a proxy of a frozen service cannot change its answers.
       typeof service === 'object' && name !== 'log' ? new Proxy({}, { get: () => async () => down() }) : service,
     ]),
   )
@@ -85,9 +85,9 @@ const freeze = <T>(value: T): T => {
 }
 
 /**
- * Puts a grant plugin through the requests that people who mean harm send, and its own faults: does it widen scope or audience,
- * speak for another client, set what is the core's, hang, throw, decide junk, or keep something between requests? Uses no test
- * framework. Throws when the options are wrong or the plugin does not provide the grant.
+ * Sends malicious requests to a grant plugin and simulates faults: does it widen scope or audience, act for another
+ * client, set what only the core may set, hang, throw, return invalid decisions, or keep state between requests? Uses
+ * no test framework. Throws when the options are wrong or the plugin does not provide the grant.
  */
 export const attackGrant = async (module: PluginModule, given: GrantAttack): Promise<Report> => {
   const now = Date.now()
@@ -140,7 +140,7 @@ export const attackGrant = async (module: PluginModule, given: GrantAttack): Pro
     if (outcome.decision === undefined && outcome.faults.length === 0)
       add({ ...describeRefusal(outcome.error), attack: 'an honest request' })
   }
-  // One that hangs hangs every time, and each costs the deadline.
+  // A grant that hangs does so every time, and each attempt costs the deadline.
   if (isLate()) return { requests, findings: [...findings.values()] }
 
   for (const asked of honest)

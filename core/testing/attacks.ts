@@ -6,7 +6,7 @@ export interface Attack {
   readonly asked: TrialRequest
 }
 
-/** A client that nobody of the honest requests is. */
+/** A client that is not part of the honest requests. */
 export const victim = 'victim-client'
 export const stranger = 'another-client'
 
@@ -26,7 +26,7 @@ const hostile = [
   'A'.repeat(10_000),
 ]
 
-/** Names that a plugin might read a subject, a client or a right from. */
+/** Names from which a plugin might read a subject, a client or a permission. */
 const invented = ['sub', 'subject', 'user', 'username', 'client', 'azp', 'act', 'aud', 'scope', 'iss', 'exp', 'claims']
 
 const withParam = (asked: TrialRequest, name: string, value: string | undefined): TrialRequest => {
@@ -39,7 +39,7 @@ const withClient = (asked: TrialRequest, change: Partial<Client>): TrialRequest 
   client: { ...asked.client, ...change },
 })
 
-/** Every request that is made of an honest one, by what it tries. */
+/** Derives every attack from an honest request, by purpose. */
 export const attacksOn = (asked: TrialRequest, defaultAudience: string): readonly Attack[] => {
   const { client, params } = asked
   const own = [...params.keys()].filter((name) => name !== 'grant_type')

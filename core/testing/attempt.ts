@@ -10,7 +10,7 @@ import type { Rule } from './report.js'
 
 export type TrialRequest = Omit<GrantRequest, 'input' | 'signal'>
 
-/** What came of one request, and what is wrong with it. */
+/** The result of one request, and its faults. */
 export interface Outcome {
   readonly decision?: GrantDecision
   readonly error?: unknown
@@ -27,7 +27,7 @@ const findWidening = (
   const bound = scope.length > 0 ? scope : client.scope
   const scopes = raw.scope.filter((name) => !bound.includes(name) || !client.scope.includes(name))
   const targets = resource.length > 0 ? [...resource, ...audience] : [...client.allowed_audiences, defaultAudience]
-  // What a record or a token bounds was the client's when it was granted.
+  // What a record or token limits was the client's when it was granted.
   const recorded = raw.grant !== undefined || raw.grantId !== undefined
   const others = recorded && resource.length === 0 ? [] : (raw.audience ?? []).filter((name) => !targets.includes(name))
   const claims = Object.keys(raw.claims ?? {}).filter((name) => protocolClaims.has(name))
@@ -38,7 +38,7 @@ const findWidening = (
   ]
 }
 
-/** Of whom a decision speaks, when that is another client. */
+/** Returns the other client that a decision is for, if any. */
 const findImpersonation = (raw: GrantDecision, client: Client, others: ReadonlySet<string>) => {
   const { subject, grant } = raw
   const faults: { rule: 'client'; detail: string }[] = []
@@ -54,11 +54,11 @@ const placed = async (error: Error): Promise<string> => (await describeFailure(e
 export interface Setting {
   readonly defaultAudience: string
   readonly deadlineMs: number
-  /** Ids of all clients that take part. */
+  /** Ids of all participating clients. */
   readonly clients: ReadonlySet<string>
 }
 
-/** Makes one request as the core does, and looks at what the plugin said before the core narrowed it. */
+/** Makes one request as the core does, and examines the plugin's answer before the core narrows it. */
 export const attempt = async (handler: GrantHandler, asked: TrialRequest, setting: Setting): Promise<Outcome> => {
   let raw: unknown
   const watched: GrantHandler = {
@@ -77,7 +77,7 @@ export const attempt = async (handler: GrantHandler, asked: TrialRequest, settin
   } catch (error) {
     if (error instanceof Late) return { error, faults: [{ rule: 'hangs', detail: 'does not end at the deadline' }] }
     if (error instanceof OAuthError) {
-      // The plugin decided, and the core found nothing in it that was asked for.
+      // The plugin decided, but the core found nothing in the decision that was requested.
       const rule =
         raw === undefined ? [] : [{ rule: 'audience', detail: 'ignores the resource that was asked for' } as const]
       const own = [...asked.params].filter(([name]) => name !== 'grant_type')
@@ -87,7 +87,7 @@ export const attempt = async (handler: GrantHandler, asked: TrialRequest, settin
     }
     if (error instanceof Unavailable) return { error, faults: [] }
     const { name, message, cause } = error as Error
-    // Its own deadline, which the product answers as an outage.
+    // The plugin's own deadline, which the product answers as an outage.
     if (raw === undefined && (name === 'AbortError' || name === 'TimeoutError')) return { error, faults: [] }
     if (raw === undefined && cause !== undefined) {
       const detail = cause instanceof Error ? `throws ${cause.name}: ${await placed(cause)}` : `throws ${typeof cause}`

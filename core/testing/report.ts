@@ -1,4 +1,4 @@
-/** What a grant must not do, by the word for it. */
+/** The rules that a grant must not break, by name. */
 export type Rule =
   | 'refuses'
   | 'unreachable'
@@ -15,7 +15,7 @@ export type Rule =
 
 export interface Finding {
   readonly rule: Rule
-  /** What was asked when it happened. */
+  /** The request that caused it. */
   readonly attack: string
   readonly detail: string
 }
@@ -23,6 +23,6 @@ export interface Finding {
 export interface Report {
   /** How many requests were made. */
   readonly requests: number
-  /** Each once; empty when the grant withstood everything. */
+  /** Each listed once. Empty when the grant withstood all attacks. */
   readonly findings: readonly Finding[]
 }

@@ -4,7 +4,7 @@ import { unreachable, type Ask, type Json } from './issuer.js'
 import { signCompact } from './key.js'
 import { addRequestSignature, type Signing } from './sign.js'
 
-/** What a client asks of the person. */
+/** The request that a client wants the person to approve. */
 export interface ApprovalRequest {
   readonly client_id: string
   readonly client_name?: string
@@ -13,7 +13,7 @@ export interface ApprovalRequest {
   readonly binding_message?: string
   /** RFC 9396. */
   readonly authorization_details?: readonly Json[]
-  /** What a later issuer adds is to be shown, too. */
+  /** Members that a later issuer adds must be shown too. */
   readonly [member: string]: unknown
 }
 
@@ -22,7 +22,7 @@ export interface Approval {
   readonly approvalId: string
   /** Seconds. */
   readonly expiresIn: number
-  /** All of it is for the person to see: it is what `decide` signs. */
+  /** The person must see all of it, because `decide` signs it. */
   readonly request: ApprovalRequest
 }
 
@@ -36,7 +36,7 @@ export interface Approvals {
 const approvalMembers = { approvalId: kinds.name, expiresIn: kinds.number, request: kinds.object }
 
 const path = '/approvals'
-/** Seconds for which a decision is good: it is sent at once. */
+/** Seconds that a decision is valid. It is sent at once. */
 const goodFor = 60
 
 export const createApprovals = (issuer: string, ask: Ask, signer: () => Promise<Signing>): Approvals => {

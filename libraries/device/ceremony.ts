@@ -5,34 +5,37 @@ import { DeviceError } from './errors.js'
 import { unreachable, type Ask, type Json } from './issuer.js'
 import { signCompact, type DeviceKey, type PublicJwk } from './key.js'
 
-/** What evidence has to be about. */
+/** What evidence must be bound to. */
 export interface EvidenceRequest {
-  /** Good once, for some minutes. */
+  /** Valid once, for a few minutes. */
   readonly challenge: string
   readonly publicJwk: PublicJwk
-  /** `challenge`, a dot, and the thumbprint of the key (RFC 7638), in UTF-8: for hardware that cannot sign with this key. */
+  /**
+   * `challenge`, a dot, and the thumbprint of the key (RFC 7638), in UTF-8. For hardware that cannot sign with this
+   * key.
+   */
   readonly statement: Uint8Array<ArrayBuffer>
 }
 
-/** Who enrols. */
+/** The principal to enrol, and its second factor. */
 export interface Enrolment {
   readonly subject: string
   readonly principalId: string
   readonly principalType: 'device' | 'service'
-  /** What the attestation should say; the issuer may grant less. */
+  /** The attributes that the attestation should have. The issuer may grant fewer. */
   readonly attributes?: Readonly<Record<string, unknown>>
   readonly secondFactor: { readonly kind: string; readonly value: string }
   /**
-   * Makes evidence that the key is in hardware: `kind`, and the members of that kind without `challenge`. Called again if
-   * the challenge was over before the request was answered.
+   * Creates evidence that the key is in hardware: `kind`, and the members of that kind without `challenge`. Called
+   * again if the challenge expired before the request was answered.
    */
   readonly evidence?: (asked: EvidenceRequest) => Promise<{ readonly kind: string; readonly [member: string]: unknown }>
   /**
-   * Called before each wait: `errorCode` says for what (`ApprovalPending`, `RateLimited`, `Unreachable`, `Unavailable`), and
-   * `retryAfterSeconds` how long, five seconds where it is absent.
+   * Called before each wait. `errorCode` gives the reason (`ApprovalPending`, `RateLimited`, `Unreachable`,
+   * `Unavailable`), and `retryAfterSeconds` the duration, five seconds if absent.
    */
   readonly onWaiting?: (error: DeviceError) => void
-  /** Ends the wait, for an answer or for a person who has to approve. */
+  /** Aborts waiting for an answer or for a person's approval. */
   readonly signal?: AbortSignal
 }
 
@@ -41,22 +44,22 @@ export interface Attested {
   /** Seconds. */
   readonly expires_in: number
   readonly reissue_after: number
-  /** What the issuer may give beside it. */
+  /** Tokens that the issuer may return in addition. */
   readonly client_attestation?: string
   readonly workload_identity_token?: string
 }
 
 export interface Ceremony {
   /**
-   * Repeats what an outage kept from being answered, for five minutes: the factor may be used up already. While a person
-   * has to approve, it goes on for an hour. Throws `DeviceError`, and what `evidence` throws.
+   * Retries requests that an outage left unanswered for five minutes, because the factor may be used up already.
+   * While a person has to approve, it retries for an hour. Throws `DeviceError`, and any error of `evidence`.
    */
   enrol(key: DeviceKey, enrolment: Enrolment): Promise<Attested>
-  /** Asks once. Throws `DeviceError`. */
+  /** Makes one attempt. Throws `DeviceError`. */
   renew(key: DeviceKey, attestation: string): Promise<Attested>
 }
 
-/** Throws a `TypeError`. */
+/** Throws a `TypeError` for an invalid enrolment. */
 export const checkEnrolment = (enrolment: Enrolment): void => {
   checkMembers('enrolment', enrolment, enrolmentMembers, ['subject', 'principalId', 'principalType', 'secondFactor'])
   checkMembers('enrolment.secondFactor', enrolment.secondFactor, { kind: kinds.name, value: kinds.name }, [
@@ -87,7 +90,7 @@ export const createCeremony = (issuer: string, ask: Ask): Ceremony => {
 
   const complete = async (send: Post, key: DeviceKey, { challenge }: Json): Promise<Attested> => {
     if (typeof challenge !== 'string') throw unreachable('no challenge')
-    // Without `iat`: the challenge says how old this is, and the device's clock may be wrong.
+    // Without `iat`, because the challenge shows its age and the device's clock may be wrong.
     const challenge_signature = await signCompact(key, { typ: 'enrol-proof+jws' }, { challenge, aud: issuer })
     return toAttested(await send('/enrol/complete', { challenge, challenge_signature }))
   }
@@ -150,7 +153,7 @@ const repeating =
         if (!(error instanceof DeviceError) || !error.isPassing) throw error
         const most = error.errorCode === 'ApprovalPending' ? waitForPersonFor : repeatFor
         if (performance.now() - began > most) throw error
-        // What the callback throws is its own.
+        // Errors of the callback do not affect the enrolment.
         if (onWaiting) queueMicrotask(() => onWaiting(error))
         await pause(1000 * (error.retryAfterSeconds ?? 5), signal)
       }

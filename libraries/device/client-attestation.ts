@@ -1,21 +1,21 @@
 import { signCompact } from './key.js'
 import type { Signing } from './sign.js'
 
-/** For whom a client proves itself. */
+/** The server that a client authenticates to. */
 export interface ClientProofOptions {
-  /** The issuer of the authorization server, as its metadata has it. */
+  /** The issuer of the authorization server, as in its metadata. */
   readonly audience: string
-  /** A challenge of the server, from its `challenge_endpoint` or the header `OAuth-Client-Attestation-Challenge`. */
+  /** A challenge from the server's `challenge_endpoint` or its header `OAuth-Client-Attestation-Challenge`. */
   readonly challenge?: string
 }
 
-/** The headers of a request to an endpoint of an authorization server. Each pair is good once. */
+/** The headers of a request to an endpoint of an authorization server. Each pair is valid once. */
 export interface ClientProof {
   readonly 'OAuth-Client-Attestation': string
   readonly 'OAuth-Client-Attestation-PoP': string
 }
 
-/** The proof of a client attestation (draft-ietf-oauth-attestation-based-client-auth-10 §5). */
+/** Creates the proof of a client attestation (draft-ietf-oauth-attestation-based-client-auth-10 §5). */
 export const proveClient = async (
   clientAttestation: string,
   { key, now }: Omit<Signing, 'attestation'>,

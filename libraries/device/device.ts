@@ -11,62 +11,70 @@ import type { DeviceRecord, DeviceStore } from './store.js'
 import { addWorkloadProof, type WorkloadSignOptions } from './workload-proof.js'
 
 export interface DeviceOptions {
-  /** The issuer's URL, as it is in its metadata. */
+  /** The issuer's URL, as in its metadata. */
   readonly issuer: string
   readonly store: DeviceStore
   /**
-   * A key that is somewhere else, such as in an HSM. Without one the library makes a pair that cannot be read, and the
-   * store keeps it.
+   * A key held elsewhere, for example in an HSM. Without one, the library generates a non-extractable key pair, which
+   * the store keeps.
    */
   readonly key?: DeviceKey
-  /** What sends the requests to the issuer; `fetch` of the platform. */
+  /** Sends the requests to the issuer. Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch
-  /** Called when a renewal failed. The device tries again by itself, unless the error says `mustEnrol`. */
+  /** Called when a renewal failed. The device retries by itself, unless the error has `mustEnrol`. */
   readonly onRenewalFailed?: (error: DeviceError) => void
-  /** Milliseconds since the epoch; `Date.now`, unless the device has a better clock. */
+  /** Milliseconds since the epoch. Default: `Date.now`, unless the device has a better clock. */
   readonly clock?: () => number
 }
 
 export interface Device {
   /**
-   * Enrols a key and keeps the attestation, in place of an earlier one, which stays until then. Throws `DeviceError`, the
-   * reason of `signal`, a `TypeError` for an `enrolment` that makes no sense, and what `evidence` throws.
+   * Enrols a key and stores the attestation, replacing an earlier one only then. Throws `DeviceError`, the reason of
+   * `signal`, a `TypeError` for an invalid `enrolment`, and any error of `evidence`.
    */
   enrol(enrolment: Enrolment): Promise<void>
   /**
-   * The attestation, a compact JWS. From the first call on the device renews it when it is time, one renewal at a time for
-   * all that share the store, and gives the one that it has for as long as that is valid. Throws `DeviceError` when it has
-   * none that is valid and gets none.
+   * Returns the attestation, a compact JWS. From the first call on, the device renews it when it is due, with one
+   * renewal at a time for all that share the store, and returns the current one as long as it is valid. Throws
+   * `DeviceError` when it has no valid one and cannot get one.
    */
   attestation(): Promise<string>
   /**
-   * Renews the attestation now and gives the new one: after a verifier refused this one, or for attributes that changed. One
-   * that somebody else got meanwhile will do. Throws `DeviceError`, also when there is still one that is valid.
+   * Renews the attestation now and returns the new one, for example after a verifier refused this one, or when
+   * attributes have changed. A renewal that another process has just made counts. Throws `DeviceError`, even while
+   * the current one is valid.
    */
   renew(): Promise<string>
-  /** The request with the headers that prove this device sent it. Reads the whole body. Throws as `attestation` does. */
+  /**
+   * Returns the request with headers that prove that this device sent it. Reads the whole body. Throws like
+   * `attestation`.
+   */
   sign(request: Request, options: SignOptions): Promise<Request>
   /**
-   * The request with the token and the proof of this workload (WIMSE), for a service where the issuer names services. Throws as
-   * `attestation` does, `DeviceError` with `NotIssued`, and `TypeError` for a request with `Authorization`.
+   * Returns the request with the token and the proof of this workload (WIMSE), if the issuer names services as
+   * workloads. Throws like `attestation`, `DeviceError` with `NotIssued`, and `TypeError` for a request with
+   * `Authorization`.
    */
   signAsWorkload(request: Request, options?: WorkloadSignOptions): Promise<Request>
   /**
-   * Headers that authenticate the OAuth client of which this device is an instance, once. Throws as `attestation` does, and
-   * `DeviceError` with `NotIssued`.
+   * Returns headers that authenticate, once, the OAuth client of which this device is an instance. Throws like
+   * `attestation`, and `DeviceError` with `NotIssued`.
    */
   clientProof(options: ClientProofOptions): Promise<ClientProof>
   /**
-   * What waits for the decision of the person whom this device is enrolled for, the oldest first. Throws as `attestation`
-   * does, and `DeviceError`.
+   * Requests that wait for the decision of the person whom this device is enrolled for, oldest first. Throws like
+   * `attestation`, and `DeviceError`.
    */
   approvals(): Promise<readonly Approval[]>
   /**
-   * Signs the decision over exactly what `approval` has, which the person was shown, and gives what stands. Throws as
-   * `approvals` does.
+   * Signs the decision over exactly the contents of `approval` that the person was shown, and returns the decision in
+   * force. Throws like `approvals`.
    */
   decide(approval: Approval, decision: Decision): Promise<'approved' | 'denied'>
-  /** Forgets the attestation, and the key if the store has it. The issuer keeps the principal until an operator revokes it. */
+  /**
+   * Deletes the attestation, and the key if the store holds it. The issuer keeps the principal until an operator
+   * revokes it.
+   */
   forget(): Promise<void>
 }
 
@@ -74,7 +82,7 @@ const isAddress = (value: unknown): boolean => kinds.text(value) && URL.canParse
 const isStore = (value: unknown): boolean =>
   kinds.withMethods('read', 'write', 'remove', 'exclusive')(value) && kinds.truth((value as DeviceStore).keepsKeys)
 
-/** The issuer gets all members of the public half: nobody sends it a private one. */
+/** All members of the public half are sent to the issuer, so it must have no private member. */
 const isKey = (value: unknown): boolean => {
   if (!kinds.withMethods('sign')(value)) return false
   const { publicJwk } = value as { readonly publicJwk?: Readonly<Record<string, unknown>> }
@@ -91,10 +99,13 @@ const signMembers = {
   ...{ audience: kinds.name, expiresIn: kinds.number, form: kinds.oneOf('jws', 'http-message-signature') },
 }
 
-/** The longest wait of a timer in milliseconds: what is longer ends at once. */
+/** The longest delay of a timer in milliseconds; a longer one fires at once. */
 const longestTimer = 2 ** 31 - 1
 
-/** Throws `TypeError` for options that are unknown or make no sense, and for a store that cannot keep the key that the library would make. */
+/**
+ * Throws `TypeError` for unknown or invalid options, and for a store that cannot hold the key that the library would
+ * generate.
+ */
 export const createDevice = (options: DeviceOptions): Device => {
   checkMembers(
     'options',
@@ -112,7 +123,7 @@ export const createDevice = (options: DeviceOptions): Device => {
   const now = (): number => clock() / 1000
   let renewal: Promise<DeviceRecord> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
-  /** The last failure, while the store did not take it. */
+  /** The last failure, while it could not be stored. */
   let failed: DeviceRecord | undefined
 
   const inStore = <T>(work: () => Promise<T>): Promise<T> =>
@@ -138,11 +149,11 @@ export const createDevice = (options: DeviceOptions): Device => {
     return record
   }
 
-  /** `instead`: of this attestation, whether or not it is time. */
+  /** `instead`: renews this attestation even if it is not due. */
   const renew = (instead?: string): Promise<DeviceRecord> =>
     exclusively(async () => {
       const record = await read()
-      // Somebody else who has this store was first.
+      // Another user of this store was faster.
       if (record.attestation !== instead && !isDue(record, now())) {
         if (isGood(record, now())) return record
         throw problemOf(record, now())
@@ -172,7 +183,7 @@ export const createDevice = (options: DeviceOptions): Device => {
   const renewInBackground = (): void => {
     renewOnce().then(renewLater, () => undefined)
   }
-  /** The work of a process, or of a page, does not wait for it. */
+  /** Neither a process nor a page stays alive for it. */
   const renewLater = (record: DeviceRecord): void => {
     clearTimeout(timer)
     if (!isGood(record, now())) return
@@ -189,7 +200,7 @@ export const createDevice = (options: DeviceOptions): Device => {
     return record
   }
 
-  /** The key as it is with the attestation. */
+  /** The key that belongs to the attestation. */
   const signer = async () => {
     const { keys, ...record } = await current()
     return { ...record, key: await keyOf(keys), now: now() }
@@ -199,7 +210,7 @@ export const createDevice = (options: DeviceOptions): Device => {
   return {
     async enrol(enrolment) {
       checkEnrolment(enrolment)
-      // A factor is used up once: not for a store that cannot be used.
+      // A factor can be used only once, so an unusable store must be found first.
       await exclusively(async () => void (await store.read().catch(unlessCorrupted)))
       const keys = key ? undefined : await toldAs('KeyFailed', 'No key can be made.', generateKeyPair)
       const attested = await ceremony.enrol(await keyOf(keys), enrolment)

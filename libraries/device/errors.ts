@@ -1,4 +1,4 @@
-/** `error_code` values of the issuer's answers, and what a device meets before there is an answer. */
+/** `error_code` values of the issuer's answers, and failures before there is an answer. */
 export type DeviceErrorCode =
   | 'InvalidRequest'
   | 'BadJwk'
@@ -22,22 +22,22 @@ export type DeviceErrorCode =
   | 'ApprovalOver'
   | 'RateLimited'
   | 'Unavailable'
-  /** The issuer did not answer, or something before it answered in its place. */
+  /** The issuer did not answer, or something in front of it answered instead. */
   | 'Unreachable'
-  /** Under this URL somebody answers who does not speak this protocol. */
+  /** The server at this URL does not speak this protocol. */
   | 'UnexpectedAnswer'
-  /** This device has no attestation: it never enrolled, or forgot it. */
+  /** This device has no attestation: it never enrolled, or `forget` was called. */
   | 'NotEnrolled'
-  /** The issuer gives this device no client attestation, or no workload identity token. */
+  /** The issuer does not give this device a client attestation or a workload identity token. */
   | 'NotIssued'
   /** The store cannot be used at the moment. */
   | 'StoreFailed'
-  /** What is in the store is not what a device wrote there, or only a part of it. */
+  /** The stored data is incomplete or was not written by a device. */
   | 'StoreCorrupted'
   /** The key cannot be used. */
   | 'KeyFailed'
 
-/** After these the key and the attestation are of no use: the device enrols again, with a second factor. */
+/** After these, key and attestation are useless: the device must enrol again, with a second factor. */
 const final: ReadonlySet<string> = new Set<DeviceErrorCode>([
   'AttestationInvalid',
   'KeyNotBound',
@@ -54,14 +54,14 @@ const passing: ReadonlySet<string> = new Set<DeviceErrorCode>([
   'Unreachable',
 ])
 
-/** Why a device has no new attestation, or no decision stands. */
+/** Why a device has no new attestation, or no decision was recorded. */
 export class DeviceError extends Error {
   override readonly name = 'DeviceError'
   /** One of `DeviceErrorCode`; a later issuer may send others. */
   readonly errorCode: string
-  /** Seconds to wait before the same request is worth repeating, if the issuer said so. */
+  /** Seconds to wait before repeating the request, if the issuer gave a number. */
   readonly retryAfterSeconds: number | undefined
-  /** Whether only a full enrolment helps. */
+  /** Whether only a new enrolment helps. */
   readonly mustEnrol: boolean
   /** Whether the same request may succeed later. */
   readonly isPassing: boolean
@@ -79,7 +79,7 @@ export class DeviceError extends Error {
   }
 }
 
-/** Runs `work`, and tells whatever it throws as a `DeviceError` of this code, unless it is one already. */
+/** Runs `work` and converts any error that is not a `DeviceError` to one with this code. */
 export const toldAs = async <T>(errorCode: DeviceErrorCode, message: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()

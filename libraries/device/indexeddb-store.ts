@@ -4,8 +4,8 @@ import type { DeviceStore } from './store.js'
 const table = 'device'
 
 /**
- * Keeps the record, its key included, in IndexedDB of the page's origin, and takes turns by the Web Locks API. `name` sets
- * several devices of one origin apart.
+ * Stores the record with its key in IndexedDB of the page's origin, and serialises access with the Web Locks API.
+ * `name` distinguishes several devices of one origin.
  */
 export const indexedDbStore = (name = 'signet-device'): DeviceStore => {
   checkMembers('indexedDbStore', { name }, { name: kinds.name })

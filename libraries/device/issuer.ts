@@ -3,16 +3,16 @@ import { DeviceError, type DeviceErrorCode } from './errors.js'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Sends a request to a path below the issuer, and gives what a 2xx answer has. Throws `DeviceError`. */
+/** Sends a request to a path below the issuer, and returns the body of a 2xx answer. Throws `DeviceError`. */
 export type Ask = (path: string, request: RequestInit) => Promise<Json>
 
 /** Milliseconds. */
 const answerWithin = 10_000
-/** Seconds: whatever an answer says, nobody asks again at once, or a day later. */
+/** In seconds. Bounds the pause between requests, whatever an answer says. */
 const shortestPause = 1
 const longestPause = 3600
 
-/** A page names its browser, and a header that it sets itself costs a preflight request. */
+/** A page's browser sends its own name, and a header set here would cost a preflight request. */
 const isPage = 'document' in globalThis || 'importScripts' in globalThis
 
 export const createAsk =
@@ -27,7 +27,7 @@ export const createAsk =
         ...request,
         headers,
         credentials: 'omit',
-        // Nobody else gets the second factor, or a signature.
+        // The second factor and signatures must not be sent anywhere else.
         redirect: 'error',
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       })
@@ -51,7 +51,7 @@ const refusal = ({ status, headers }: Response, { error_code: code, error_descri
   return new DeviceError(nameOf(status), `The issuer answered ${String(status)}.`, retry)
 }
 
-/** What a proxy answers, or an issuer that fails. */
+/** The error for an answer of a proxy or of a failing issuer. */
 const nameOf = (status: number): DeviceErrorCode => {
   if (status === 429) return 'RateLimited'
   return status >= 500 ? 'Unreachable' : 'UnexpectedAnswer'

@@ -1,6 +1,6 @@
 import { base64url } from 'jose'
 
-/** The public half of a P-256 key, in the members and the spelling of RFC 7638 §3.2. */
+/** The public half of a P-256 key, with the members and spelling of RFC 7638 §3.2. */
 export interface PublicJwk {
   readonly kty: 'EC'
   readonly crv: 'P-256'
@@ -8,10 +8,13 @@ export interface PublicJwk {
   readonly y: string
 }
 
-/** The key of a device: it signs where it is, and nobody can read it. */
+/** The key of a device. It signs where it is held, and cannot be read. */
 export interface DeviceKey {
   readonly publicJwk: PublicJwk
-  /** Signs with ECDSA and SHA-256; `r` and `s` side by side, 32 bytes each (RFC 7518 §3.4). Rejects when the key cannot be used. */
+  /**
+   * Signs with ECDSA and SHA-256; returns `r` and `s` concatenated, 32 bytes each (RFC 7518 §3.4). Rejects when the
+   * key cannot be used.
+   */
   sign(input: Uint8Array): Promise<Uint8Array>
 }
 
@@ -22,7 +25,7 @@ export interface KeyPair {
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' } as const
 
-/** A pair whose private key no script can read. */
+/** Generates a key pair whose private key no script can read. */
 export const generateKeyPair = (): Promise<KeyPair> => crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])
 
 export const webCryptoKey = async ({ publicKey, privateKey }: KeyPair): Promise<DeviceKey> => {
@@ -36,7 +39,7 @@ export const webCryptoKey = async ({ publicKey, privateKey }: KeyPair): Promise<
   }
 }
 
-/** A compact JWS (RFC 7515 §7.1) with ES256. */
+/** Creates a compact JWS (RFC 7515 §7.1) with ES256. */
 export const signCompact = async (
   key: DeviceKey,
   header: Readonly<Record<string, unknown>>,

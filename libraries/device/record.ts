@@ -4,11 +4,11 @@ import { DeviceError } from './errors.js'
 import type { DeviceKey, KeyPair } from './key.js'
 import type { DeviceRecord } from './store.js'
 
-/** Seconds. An attestation is not sent in the last of its time, when a verifier may see it as expired. */
+/** Seconds. An attestation is not sent shortly before it expires, because a verifier may already see it as expired. */
 const longestMargin = 30
-/** Over which devices spread that could not renew, so that they do not all come back at once. */
+/** Seconds over which devices that could not renew are spread, so that they do not return all at once. */
 const spread = 600
-/** A clock that is corrected by less has not stepped. */
+/** Seconds. A smaller correction of the clock does not count as a step. */
 const smallStep = 60
 
 export const newRecord = (
@@ -18,7 +18,7 @@ export const newRecord = (
 ): DeviceRecord => {
   const { client_attestation: clientAttestation, workload_identity_token: workloadIdentityToken } = beside
   const goodUntil = now + expires_in - Math.min(longestMargin, expires_in / 10)
-  // Devices that were enrolled together are not renewed together.
+  // Devices that were enrolled together should not be renewed together.
   const renewAt = Math.min(goodUntil, now + reissue_after * (0.9 + Math.random() * 0.2))
   return {
     ...(keys && { keys }),
@@ -31,11 +31,11 @@ export const newRecord = (
   }
 }
 
-/** The record of a renewal that failed: when it is worth another attempt. */
+/** The record after a failed renewal, with the time of the next attempt. */
 export const failedRecord = (record: DeviceRecord, error: DeviceError, now: number): DeviceRecord => {
   const { errorCode, message, mustEnrol, retryAfterSeconds: soonest = 1 } = error
   const left = record.goodUntil - now
-  // A refusal may be taken back while the attestation is valid, but not soon.
+  // A refusal may be reversed while the attestation is valid, but not soon.
   const wait =
     mustEnrol && left > 0
       ? Math.max(smallStep, left * (0.4 + Math.random() * 0.2))
@@ -47,15 +47,15 @@ export const isGood = ({ goodUntil }: DeviceRecord, now: number): boolean => now
 
 export const isDue = ({ renewAt }: DeviceRecord, now: number): boolean => now >= renewAt
 
-/** Why there is no attestation that could be sent, until it is time to ask again. */
+/** Why there is no usable attestation, until it is time for another attempt. */
 export const problemOf = ({ problem, renewAt }: DeviceRecord, now: number): DeviceError =>
   new DeviceError(problem?.errorCode ?? 'Unreachable', problem?.message ?? 'The attestation has expired.', {
     retryAfterSeconds: Math.ceil(renewAt - now),
   })
 
 /**
- * What was read from a store, as the record that it should be. With a clock that stepped back nobody knows how long the
- * attestation is valid, no longer than it was when it was written, so that it is renewed at once.
+ * Validates what was read from a store. After the clock stepped back, it is unknown how long the attestation is
+ * valid, but not longer than when it was written, so it is renewed at once.
  */
 export const checkRecord = async (read: unknown, now: number, key: DeviceKey | undefined): Promise<DeviceRecord> => {
   if (read === undefined) throw new DeviceError('NotEnrolled', 'This device is not enrolled.')
@@ -82,7 +82,7 @@ const isKeyPair = (keys: unknown): keys is KeyPair => {
   return publicKey instanceof CryptoKey && privateKey instanceof CryptoKey
 }
 
-/** `cnf.jkt` of the attestation; undefined: there is none that could be read. */
+/** `cnf.jkt` of the attestation, or undefined if there is no readable one. */
 const thumbprintIn = (read: unknown): string | undefined => {
   try {
     const { jkt } = decodeJwt<{ cnf: { jkt?: unknown } }>((read as DeviceRecord).attestation).cnf

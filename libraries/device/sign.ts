@@ -16,22 +16,22 @@ import {
 import { signCompact, type DeviceKey } from './key.js'
 
 export interface SignOptions {
-  /** The verifier whom the request is for, as it calls itself. An HTTP message signature has the target URI instead. */
+  /** The name of the verifier that the request is for. An HTTP message signature has the target URI instead. */
   readonly audience: string
-  /** Seconds for which the signature is good: 60 unless said, and 300 at most. */
+  /** Seconds that the signature is valid. Default 60, at most 300. */
   readonly expiresIn?: number
-  /** `jws`, unless said: headers `X-Attestation` and `X-Signature`. Or an HTTP message signature (RFC 9421). */
+  /** Default `jws`: headers `X-Attestation` and `X-Signature`. The other is an HTTP message signature (RFC 9421). */
   readonly form?: 'jws' | 'http-message-signature'
 }
 
-/** What a signature is made with. `now`: seconds since the epoch. */
+/** The inputs of a signature. `now` is in seconds since the epoch. */
 export interface Signing {
   readonly attestation: string
   readonly key: DeviceKey
   readonly now: number
 }
 
-/** `now`: seconds since the epoch. */
+/** `now` is in seconds since the epoch. */
 type Sign = (
   request: Request,
   key: DeviceKey,
@@ -59,7 +59,7 @@ export const addRequestSignature: Sign = async (request, key, attestation, { aud
 export const addHttpSignature: Sign = async (request, key, attestation, { expiresIn = 60 }, now) => {
   const url = new URL(request.url)
   url.hash = ''
-  // `fetch` sends no `?` that has nothing behind it.
+  // `fetch` does not send a `?` without a query.
   if (url.search === '') url.search = ''
   const body = await bodyOf(request)
   const contentType = request.headers.get('content-type')
@@ -92,7 +92,7 @@ export const lifetime = (expiresIn: number, now: number): { readonly iat: number
   return { iat, exp: iat + Math.ceil(expiresIn) }
 }
 
-/** Undefined: there is none, or it has no bytes. */
+/** Undefined if there is no body, or an empty one. */
 const bodyOf = async (request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> => {
   const bytes = new Uint8Array(await request.clone().arrayBuffer())
   return bytes.length === 0 ? undefined : bytes

@@ -9,7 +9,7 @@ import { signCompact } from './key.js'
 import { digest, lifetime, withHeaders, type Signing } from './sign.js'
 
 export interface WorkloadSignOptions {
-  /** Seconds for which the proof is good: 60 unless said, and 300 at most. */
+  /** Seconds that the proof is valid. Default 60, at most 300. */
   readonly expiresIn?: number
 }
 
@@ -20,7 +20,7 @@ export const addWorkloadProof = async (
   { key, now }: Omit<Signing, 'attestation'>,
   { expiresIn = 60 }: WorkloadSignOptions,
 ): Promise<Request> => {
-  // §2.2: the proof is the one credential of the workload.
+  // §2.2: the proof is the workload's only credential.
   if (request.headers.has('authorization')) throw new TypeError('The request has an Authorization header already.')
   const { origin, pathname } = new URL(request.url)
   const transaction = request.headers.get(transactionTokenHeader)

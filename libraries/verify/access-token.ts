@@ -6,7 +6,7 @@ import { refused } from './refusal.js'
 import { createSignedTokenReader, type SignedToken } from './signed-token.js'
 import { TokenRefused } from './token-refusal.js'
 
-/** Whose token a request has, and what it is for (RFC 9068 §2.2). */
+/** Who a request's token was issued to, and what it permits (RFC 9068 §2.2). */
 export interface AccessToken extends SignedToken {
   /** `sub`: a person, or the client itself. */
   readonly subject: string
@@ -18,7 +18,7 @@ export interface AccessToken extends SignedToken {
   readonly claims: JsonObject
 }
 
-/** What proves who sends it (RFC 7800 §3.1). */
+/** What proves possession of the token (RFC 7800 §3.1). */
 export interface Confirmation {
   /** Thumbprint of a key (RFC 9449 §6.1). */
   readonly jkt: string | undefined
@@ -29,7 +29,7 @@ export interface Confirmation {
 interface Read extends AccessToken {
   readonly audiences: readonly unknown[]
   readonly notBefore: number
-  /** Undefined: it is of a kind that nobody here can check. */
+  /** Undefined if it is of a kind that cannot be checked here. */
   readonly confirmation: Confirmation | undefined
 }
 
@@ -40,7 +40,7 @@ export interface AccessTokenOptions {
   readonly skew: number
 }
 
-/** Reads access tokens that are for this audience and good now (RFC 9068 §4). */
+/** Reads access tokens that are for this audience and currently valid (RFC 9068 §4). */
 export const createAccessTokenReader = ({ keySets, audience, skew }: AccessTokenOptions) => {
   const readToken = createSignedTokenReader<Read>({
     keySets,
@@ -50,7 +50,7 @@ export const createAccessTokenReader = ({ keySets, audience, skew }: AccessToken
     wrongSignature: 'bad_signature',
   })
 
-  /** Seconds since the epoch. Throws refusals. */
+  /** `now` is in seconds since the epoch. Throws refusals. */
   return async (text: string, now: number): Promise<{ readonly token: AccessToken; readonly bound: Confirmation }> => {
     const { audiences, notBefore, confirmation, ...token } = await readToken(text, now)
     if (!audiences.includes(audience)) throw new TokenRefused('audience_mismatch')

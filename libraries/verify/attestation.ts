@@ -7,7 +7,7 @@ import { refused } from './refusal.js'
 import { createSignedTokenReader, type SignedToken } from './signed-token.js'
 import type { StatusChecker, StatusListReference } from './status-list.js'
 
-/** Whom an attestation is about. */
+/** The principal that an attestation is about. */
 export interface Principal {
   readonly issuer: string
   /** `sub`: the owner. */
@@ -29,7 +29,10 @@ export interface Attestation {
 }
 
 export interface ReadAttestation extends Attestation {
-  /** The attested key. Throws `bad_jwk`, `key_not_bound`. Imports a key once, which takes as long as a verification. */
+  /**
+   * Returns the attested key. Throws `bad_jwk`, `key_not_bound`. A key is imported once, because importing takes as
+   * long as a verification.
+   */
   readonly bind: (jwk: unknown) => KeyObject
 }
 
@@ -47,7 +50,7 @@ export interface AttestationOptions {
   readonly skew: number
 }
 
-/** Reads attestations that are good now. */
+/** Reads attestations that are currently valid. */
 export const createAttestationReader = ({ keySets, status, type, skew }: AttestationOptions) => {
   const readToken = createSignedTokenReader<Known>({
     keySets,
@@ -57,7 +60,7 @@ export const createAttestationReader = ({ keySets, status, type, skew }: Attesta
     wrongSignature: 'bad_attestation',
   })
 
-  /** Seconds since the epoch. Throws refusals. */
+  /** `now` is in seconds since the epoch. Throws refusals. */
   return async (text: string, now: number): Promise<ReadAttestation> => {
     const attestation = await readToken(text, now)
     const { issuer, notBefore, expiresAt, claims } = attestation
@@ -100,7 +103,7 @@ const readClaims = (issuer: string, claims: JsonObject): Known => {
   }
 }
 
-/** A status that this verifier does not understand is no reason to believe the attestation. */
+/** An attestation whose status this verifier does not understand is not trusted. */
 const readStatus = (status: unknown): StatusListReference | undefined => {
   if (status === undefined) return undefined
   const { idx, uri } = (isObject(status) && isObject(status['status_list']) && status['status_list']) || {}
@@ -112,7 +115,7 @@ const readJwk = (jwk: unknown): { readonly x: string; readonly y: string } => {
   const { kty, crv, x, y, ...others }: JsonObject = isObject(jwk) ? jwk : {}
   if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') throw refused('bad_jwk')
   if (!thumbprint.test(x) || !thumbprint.test(y)) throw refused('bad_jwk')
-  // Who sends his private key has lost it.
+  // A private key that was sent is compromised.
   if (['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth'].some((name) => name in others)) throw refused('bad_jwk')
   return { x, y }
 }

@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, randomUUID, sign, type KeyObject } from 'node:crypto'
 import { algorithms, keyTypeOf } from './issuer-key.js'
 
-/** The key by which an API authenticates as a client of its issuer. */
+/** The key with which an API authenticates as a client of its issuer. */
 export interface ClientKey {
   /** PEM, or a private key of `node:crypto`: EC, Ed25519, or RSA, which signs with PS256. */
   readonly key: string | KeyObject
-  /** Of the public half in the client's `jwks`. */
+  /** The `kid` of the public half in the client's `jwks`. */
   readonly kid?: string
 }
 
@@ -14,12 +14,12 @@ const lifetime = 60
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** What an RSA key signs with: FAPI 2.0 Security Profile §5.4.1 has no other algorithm for it. */
+/** The algorithm of RSA keys: FAPI 2.0 Security Profile §5.4.1 has no other for them. */
 const forRsa = 'PS256'
 
 /**
- * Signs assertions of `private_key_jwt` (RFC 7523 §2.2), each of which passes once. `audience`: the issuer. `now`: seconds since
- * the epoch. Throws a `TypeError` for a key that no algorithm fits.
+ * Signs assertions of `private_key_jwt` (RFC 7523 §2.2), each accepted once. `audience` is the issuer; `now` is in
+ * seconds since the epoch. Throws a `TypeError` for a key that fits no algorithm.
  */
 export const createClientAssertions = (clientId: string, audience: string, { key, kid }: ClientKey) => {
   const privateKey = typeof key === 'string' ? createPrivateKey(key) : key

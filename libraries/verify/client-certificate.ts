@@ -7,7 +7,7 @@ const thumbprints = new WeakMap<Socket, string>()
 
 export const certificateThumbprint = (der: Uint8Array): string => hash('sha256', der, 'base64url')
 
-/** The thumbprint (RFC 8705 §3.1) of the certificate with which the client made this connection; undefined: it has shown none. */
+/** The thumbprint (RFC 8705 §3.1) of the client certificate of this connection, or undefined if there is none. */
 export const connectionThumbprint = (request: IncomingMessage | Request): string | undefined => {
   if (!('socket' in request)) return undefined
   const socket = request.socket as Socket & Partial<Pick<TLSSocket, 'getPeerX509Certificate'>>

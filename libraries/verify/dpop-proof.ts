@@ -8,14 +8,14 @@ import { membersOf } from './public-jwk.js'
 import { VerificationError } from './refusal.js'
 import { TokenRefused } from './token-refusal.js'
 
-/** Seconds for which a proof is good after its `iat`. */
+/** Seconds that a proof is valid after its `iat`. */
 const maxAge = 60
 /** Characters. */
 const longestProof = 4096
-/** How many keys are remembered, since importing one takes as long as a verification. */
+/** How many keys are cached, because importing one takes as long as a verification. */
 const mostKeys = 10_000
 
-/** What a proof has to be about. */
+/** What a proof must be about. */
 export interface Proven {
   /** The value of the header `DPoP`. */
   readonly proof: string | undefined
@@ -29,17 +29,17 @@ export interface Proven {
   readonly acceptsNonce: (nonce: unknown) => boolean
 }
 
-/** By what a proof is remembered, and until when (seconds since the epoch). */
+/** The key under which a proof is remembered, and until when (seconds since the epoch). */
 export interface UsedProof {
   readonly id: string
   readonly until: number
 }
 
-/** Checks DPoP proofs at a protected resource (RFC 9449 §4.3, §7). Throws refusals. `skew`: seconds. */
+/** Checks DPoP proofs at a protected resource (RFC 9449 §4.3, §7). Throws refusals. `skew` is in seconds. */
 export const createDpopProofs = (skew: number) => {
   const keys = new Map<string, IssuerKey>()
 
-  /** Only keys that an issuer has bound to a token come here. */
+  /** Only keys that an issuer has bound to a token reach this cache. */
   const keyOf = (members: JsonObject, jkt: string): IssuerKey => {
     const known = keys.get(jkt)
     if (known) return known
@@ -67,7 +67,7 @@ export const createDpopProofs = (skew: number) => {
     if (htm !== method) throw new TokenRefused('method_mismatch')
     if (typeof htu !== 'string' || !isSameTarget(htu, url)) throw new TokenRefused('target_mismatch')
     if (ath !== hash('sha256', accessToken, 'base64url')) throw new TokenRefused('token_mismatch')
-    // With fractions, as some clients write it.
+    // Fractions are accepted, because some clients send them.
     if (typeof iat !== 'number' || now > iat + maxAge + skew || now < iat - skew)
       throw new TokenRefused('proof_expired')
     if (!acceptsNonce(nonce)) throw new TokenRefused('use_dpop_nonce')

@@ -1,12 +1,12 @@
 import { userAgent } from '../wire/user-agent.js'
 
-/** What a verifier fetches with: `fetch` of the platform, or one of your own, for example through a proxy. */
+/** The function that a verifier fetches with: the platform's `fetch`, or your own, for example through a proxy. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** Milliseconds. */
 const answerWithin = 5000
 
-/** The body of a 200 that is no longer than `mostBytes`. Follows no redirect. Rejects for everything else. */
+/** Returns the body of a 200 answer of at most `mostBytes`. Follows no redirect. Rejects for everything else. */
 export const fetchText = async (
   fetcher: Fetch,
   url: string,
@@ -31,7 +31,7 @@ export const fetchText = async (
   return Buffer.concat(chunks).toString()
 }
 
-/** HTTPS, or plain HTTP to this machine. */
+/** Accepts HTTPS, or plain HTTP to this machine. */
 export const isSafeUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)

@@ -9,7 +9,9 @@ const label = String.raw`[a-z*][a-z0-9_\-.*]*`
 const text = String.raw`"(?:[ !#-[\]-~]|\\["\\])*"`
 const bytes = String.raw`:[A-Za-z0-9+/]*={0,2}:`
 const parameters = String.raw`(?:; *${label}(?:=(?:${text}|${bytes}|[-0-9A-Za-z*?][^\s",;()]*))?)*`
-/** Members of `Signature-Input` and of `Signature` (RFC 9421 §4.1, §4.2), as far as others may write them beside ours. */
+/**
+ * Members of `Signature-Input` and of `Signature` (RFC 9421 §4.1, §4.2), in forms that others may write beside ours.
+ */
 const inputs = new RegExp(
   String.raw`(${label})=(\((?:${text}${parameters} ?)*\)${parameters})(?:[ \t]*,[ \t]*(?=.)|$)`,
   'y',
@@ -17,7 +19,7 @@ const inputs = new RegExp(
 const signatures = new RegExp(String.raw`(${label})=(${bytes})${parameters}(?:[ \t]*,[ \t]*(?=.)|$)`, 'y')
 const keys = new RegExp(String.raw`(${label})=(hwk${parameters})(?:[ \t]*,[ \t]*(?=.)|$)`, 'y')
 
-/** The members of a dictionary (RFC 8941 §3.2). Throws `malformed`, also for a label that is there twice. */
+/** The members of a dictionary (RFC 8941 §3.2). Throws `malformed`, also for a repeated label. */
 const readDictionary = (member: RegExp, value: string | undefined): ReadonlyMap<string, string> => {
   const found = new Map<string, string>()
   if (value === undefined) throw refused('malformed')
@@ -29,7 +31,7 @@ const readDictionary = (member: RegExp, value: string | undefined): ReadonlyMap<
   return found
 }
 
-/** Ours: plain names, and exactly these parameters, in any order. */
+/** The form of ours: plain names, and exactly these parameters, in any order. */
 const oursForm = /^\(("[a-z@-]+"(?: "[a-z@-]+")*)\)((?:;[a-z]+=(?:\d{1,15}|"[!#-[\]-~]*"))+)$/
 const keyForm = /^hwk((?:; ?[a-z]+="[\w-]+")+)$/
 
@@ -42,11 +44,11 @@ const readParameters = (list: string): ReadonlyMap<string, string> => {
 
 const isOurs = (input: string): boolean => input.includes(`;tag="${messageSignatureTag}"`)
 
-/** Whether the request has an HTTP message signature of a device; others, such as of a proxy, may be beside it. */
+/** Whether the request has a device's HTTP message signature. Others, for example of a proxy, may be present too. */
 export const hasHttpMessageSignature = ({ headers }: Message): boolean => isOurs(headers.get('signature-input') ?? '')
 
 /**
- * Reads the HTTP message signature of a device (RFC 9421 with RFC 9530; the key is in `Signature-Key`,
+ * Reads a device's HTTP message signature (RFC 9421 with RFC 9530; the key is in `Signature-Key`,
  * draft-hardt-httpbis-signature-key). `origin` is where clients reach this verifier. Throws `malformed`, `bad_alg`.
  */
 export const readHttpMessageSignature = (message: Message, origin: string): Proof => {
@@ -91,12 +93,12 @@ export const readHttpMessageSignature = (message: Message, origin: string): Proo
     expiresAt: expires,
     id,
     digest: sha256 === undefined ? undefined : { encoding: 'base64', text: sha256 },
-    // Method, target and audience are in the input: a signature for others is a wrong signature.
+    // Method, target and audience are part of the input, so a signature for another request does not verify.
     checkTarget: () => undefined,
   }
 }
 
-/** Everything that a signature has to cover: these components, and no other. */
+/** The components that a signature must cover, and no others. */
 const componentsOf = ({ method, target, headers }: Message, origin: string): ReadonlyMap<string, string> => {
   const values = new Map([
     ['@method', method],

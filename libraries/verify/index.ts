@@ -1,4 +1,7 @@
-/** `signet-idp/verify`: tells a service which attested device sent a request, and an API whose access token it has. For Node. */
+/**
+ * `signet-idp/verify`: finds out which attested device sent a request to a service, and whose access token a request
+ * to an API has. For Node.
+ */
 export type { Attestation, Principal } from './attestation.js'
 export type { AccessToken } from './access-token.js'
 export type { CertificateIdentity } from './certificate-fetch.js'

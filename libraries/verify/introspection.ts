@@ -10,17 +10,17 @@ import type { KeySets } from './key-sets.js'
 import { TokenRefused } from './token-refusal.js'
 
 /**
- * Where to ask whether a token was revoked, and as which client (RFC 7662 §2.1). It authenticates by one of `clientSecret`
- * (`client_secret_basic`), `privateKey` (`private_key_jwt`) and `certificate` (mutual TLS, RFC 8705).
+ * Where to ask whether a token was revoked, and as which client (RFC 7662 §2.1). The client authenticates with one of
+ * `clientSecret` (`client_secret_basic`), `privateKey` (`private_key_jwt`) and `certificate` (mutual TLS, RFC 8705).
  */
 export interface IntrospectionOptions {
-  /** With a certificate, the one of `mtls_endpoint_aliases`. */
+  /** With a certificate, the endpoint in `mtls_endpoint_aliases`. */
   readonly endpoint: string
   readonly clientId: string
   readonly clientSecret?: string
   readonly privateKey?: ClientKey
   readonly certificate?: CertificateIdentity
-  /** Whose endpoint it is. Needed where an API trusts several issuers. */
+  /** The issuer of the endpoint. Required when an API trusts several issuers. */
   readonly issuer?: string
 }
 
@@ -33,7 +33,7 @@ export interface IntrospectionServices {
 }
 
 const mostBytes = 65_536
-/** Seconds for which a signed answer is good after its `iat`: it is an answer to this question. */
+/** Seconds that a signed answer is valid after its `iat`, since it answers this query only. */
 const maxAge = 60
 
 /** RFC 6749 §2.3.1. */
@@ -64,7 +64,7 @@ const clientKey = {
 }
 const identity = { cert: kinds.name, key: kinds.name, ca: kinds.name }
 
-/** Throws a `TypeError` for options that make no sense. Returns whose endpoint it is. */
+/** Throws a `TypeError` for invalid options. Returns the issuer of the endpoint. */
 const checkOptions = (options: IntrospectionOptions, issuers: readonly string[]): string => {
   checkMembers(
     'introspection',
@@ -88,7 +88,7 @@ const checkOptions = (options: IntrospectionOptions, issuers: readonly string[])
   return issuer
 }
 
-/** Asks for each token. Throws `token_revoked`, and `introspection_unavailable` for every answer but a right one. */
+/** Queries each token. Throws `token_revoked`, and `introspection_unavailable` for any answer that is not valid. */
 export const createIntrospection = (options: IntrospectionOptions, services: IntrospectionServices) => {
   const issuer = checkOptions(options, services.issuers)
   const { endpoint, clientId, certificate } = options
@@ -96,7 +96,7 @@ export const createIntrospection = (options: IntrospectionOptions, services: Int
   const authenticate = authenticationBy(options, issuer)
   const fetcher = certificate ? createCertificateFetch(certificate) : services.fetch
 
-  /** `active` of a signed answer (RFC 9701 §5): from this issuer, for this API, made just now. */
+  /** `active` of a signed answer (RFC 9701 §5), which must be recent, from this issuer and for this API. */
   const readSigned = async (text: string, now: number): Promise<unknown> => {
     const { header, payload, input, signature } = readCompact(text)
     const { iss, aud, iat, token_introspection: answer } = payload
@@ -120,7 +120,7 @@ export const createIntrospection = (options: IntrospectionOptions, services: Int
     }
   }
 
-  /** `now`: seconds since the epoch. */
+  /** `now` is in seconds since the epoch. */
   return async (token: string, now: number): Promise<void> => {
     const active = await ask(token, now)
     if (active === false) throw new TokenRefused('token_revoked')

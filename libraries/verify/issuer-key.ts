@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from './jws.js'
 
 /** A key of an issuer, for the algorithms that fit it. */
 export interface IssuerKey {
-  /** False for a wrong signature, and for an algorithm that is not this key's. */
+  /** False for a wrong signature, and for an algorithm that does not fit this key. */
   readonly verifies: (alg: unknown, input: string, signature: Buffer) => boolean
   readonly algs: readonly string[]
 }
@@ -17,7 +17,7 @@ interface Algorithm {
 const ecdsa = { dsaEncoding: 'ieee-p1363' } as const
 const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST } as const
 
-/** RFC 7518 §3.1, RFC 9864: what a public key verifies. `none` and HMAC are not here. */
+/** RFC 7518 §3.1, RFC 9864: algorithms that a public key verifies, so without `none` and HMAC. */
 export const algorithms: Readonly<Record<string, Algorithm>> = {
   ES256: { type: 'EC P-256', hash: 'sha256', options: ecdsa },
   ES384: { type: 'EC P-384', hash: 'sha384', options: ecdsa },
@@ -32,15 +32,15 @@ export const algorithms: Readonly<Record<string, Algorithm>> = {
   PS512: { type: 'RSA', hash: 'sha512', options: pss },
 }
 
-/** `kty`, and `crv` if the type has curves. */
+/** `kty`, or `crv` for types with curves. */
 export const keyTypeOf = ({ kty, crv }: JsonObject): string => (kty === 'RSA' ? 'RSA' : `${String(kty)} ${String(crv)}`)
 
-/** What a proof may be signed with, separated by spaces (RFC 9449 §7.1). */
+/** Algorithms of proofs, separated by spaces (RFC 9449 §7.1). */
 export const proofAlgorithms = Object.keys(algorithms).join(' ')
 
 /**
- * Undefined: this member of a key set is not for verifying signatures, or cannot be used. `wanted`: what else than `sig` its
- * `use` has to be; then a key that does not say is left out.
+ * Undefined for a member of a key set that is not for signatures or cannot be used. `wanted` is another `use` than
+ * `sig`; keys without a `use` are then left out.
  */
 export const importIssuerKey = (jwk: JsonObject, wanted?: string): IssuerKey | undefined => {
   const { alg, use = wanted === undefined ? 'sig' : undefined, key_ops: operations } = jwk
@@ -67,7 +67,10 @@ const importKey = (jwk: JsonObject): KeyObject | undefined => {
   }
 }
 
-/** The keys of a key set (RFC 7517 §5) by `kid`; those that cannot be used are left out. Undefined: this is no key set. */
+/**
+ * The keys of a key set (RFC 7517 §5) by `kid`, without those that cannot be used. Undefined if this is not a key
+ * set.
+ */
 export const readKeySet = (set: unknown): ReadonlyMap<string, JsonObject> | undefined => {
   if (!isObject(set) || !Array.isArray(set['keys'])) return undefined
   const keys = set['keys'].filter(isObject)

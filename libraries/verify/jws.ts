@@ -9,18 +9,18 @@ export const isObject = (value: unknown): value is JsonObject =>
 export interface CompactJws {
   readonly header: JsonObject
   readonly payload: JsonObject
-  /** What is signed (RFC 7515 §5.1). */
+  /** The signing input (RFC 7515 §5.1). */
   readonly input: string
   readonly signature: Buffer
 }
 
-/** The bytes of canonical base64url (RFC 7515 §2); undefined for every other spelling. */
+/** Decodes canonical base64url (RFC 7515 §2). Undefined for any other spelling. */
 export const readBase64url = (text: string): Buffer | undefined => {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
-/** JSON that an issuer serves: one object without repeated members. Throws `Error` for anything else. */
+/** Parses JSON from an issuer: one object without repeated members. Throws `Error` for anything else. */
 export const parseServed = (text: string): JsonObject => {
   const value = parseStrictJsonObject(Buffer.from(text))
   if (value === undefined) throw new Error('This is no JSON object, or one with repeated members.')
@@ -34,7 +34,10 @@ const readJson = (text: string): JsonObject => {
   return value
 }
 
-/** Reads a JWS in compact form (RFC 7515 §7.1) whose payload is an object of JSON. Throws `malformed` for everything else. */
+/**
+ * Parses a JWS in compact form (RFC 7515 §7.1) whose payload is a JSON object. Throws `malformed` for everything
+ * else.
+ */
 export const readCompact = (text: string): CompactJws => {
   const first = text.indexOf('.')
   const second = text.indexOf('.', first + 1)

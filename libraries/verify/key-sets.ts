@@ -4,7 +4,7 @@ import { importIssuerKey, readKeySet, type IssuerKey } from './issuer-key.js'
 import { parseServed } from './jws.js'
 import { refused } from './refusal.js'
 
-/** An issuer whom a verifier trusts: its URL, whose metadata lead to its keys; or with the keys, or where they are. */
+/** A trusted issuer: its URL, whose metadata lead to its keys; or with its keys, or their address. */
 export type TrustedIssuer =
   | string
   | { readonly issuer: string; readonly jwks_uri: string }
@@ -13,8 +13,8 @@ export type TrustedIssuer =
 export interface KeySets {
   readonly trusts: (issuer: unknown) => issuer is string
   /**
-   * The key of a trusted issuer; the same object for as long as the issuer publishes the same key. Throws `unknown_kid`, or
-   * `keys_unavailable` when the key set cannot be fetched and so may have the key.
+   * Finds a key of a trusted issuer; the object stays the same while the issuer publishes the same key. Throws
+   * `unknown_kid`, or `keys_unavailable` when the key set cannot be fetched and may contain the key.
    */
   readonly find: (issuer: string, kid: string) => IssuerKey | Promise<IssuerKey>
 }
@@ -26,18 +26,18 @@ export interface KeySetOptions {
   readonly clock: () => number
   /** Milliseconds for which a key set that cannot be fetched again is used beyond its ten minutes. */
   readonly staleFor: number
-  /** What `use` of the keys is: `sig` unless said. */
+  /** The required `use` of the keys. Default `sig`. */
   readonly use?: string
 }
 
 /** Milliseconds. */
 const freshFor = 600_000
-/** Milliseconds between two fetches: after a success only an unknown `kid` asks sooner than `freshFor`. */
+/** Milliseconds between two fetches. After a success, only an unknown `kid` causes one before `freshFor`. */
 const betweenFetches = 60_000
 const betweenAttempts = 5000
 const mostBytes = 262_144
 
-/** Throws a `TypeError` for issuers whose keys nobody can rely on. */
+/** Throws a `TypeError` for issuers whose keys cannot be trusted. */
 export const checkIssuers = (issuers: readonly TrustedIssuer[]): void => {
   const byAddress = issuers.filter((trusted) => typeof trusted === 'string')
   for (const url of byAddress) if (!isSafeUrl(url)) throw new TypeError(`${url} is not a URL with https`)
@@ -45,8 +45,8 @@ export const checkIssuers = (issuers: readonly TrustedIssuer[]): void => {
 }
 
 /**
- * Throws a `TypeError` unless each entry is a name, or an object that has its name in the member `named` and either `jwks_uri` or
- * `jwks`. Of two entries with one name it would be unclear which keys count.
+ * Throws a `TypeError` unless each entry is a name, or an object with its name in the member `named` and either
+ * `jwks_uri` or `jwks`. With two entries of one name it would be unclear which keys count.
  */
 export const checkKeySources = (what: string, sources: readonly unknown[], named: 'issuer' | 'trustDomain'): void => {
   if (sources.length === 0) throw new TypeError(`${what} is empty`)
@@ -119,7 +119,7 @@ const createKeySet = (
       ),
     )
   }
-  /** Never rejects. One at a time. */
+  /** Never rejects. Runs once at a time. */
   const refresh = (): Promise<void> => {
     attemptedAt = clock()
     return (running ??= download()
@@ -159,7 +159,7 @@ const createKeySet = (
     const pause = isFresh && failure === undefined ? betweenFetches : betweenAttempts
     if (running || now - attemptedAt >= pause) {
       const refreshed = refresh()
-      // While the issuer is down nobody waits for it who has a key.
+      // While the issuer is down, requests whose key is cached do not wait.
       const isStale = failure !== undefined && now - fetchedAt < freshFor + staleFor
       if (!(isStale && keys.has(kid))) return refreshed.then(() => answer(kid))
     }

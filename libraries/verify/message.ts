@@ -3,7 +3,7 @@ import { checkMembers, kinds } from '../wire/options.js'
 import { refused } from './refusal.js'
 
 const ofEveryMessage = ['content-length', 'transfer-encoding']
-/** Headers that the verifier of devices reads: each may be there once. */
+/** Headers that the verifier of devices reads. Each may occur once. */
 export const deviceHeaders: ReadonlySet<string> = new Set([
   ...ofEveryMessage,
   'content-digest',
@@ -14,9 +14,9 @@ export const deviceHeaders: ReadonlySet<string> = new Set([
   'x-attestation',
   'x-signature',
 ])
-/** Headers that the verifier of access tokens reads: each may be there once. */
+/** Headers that the verifier of access tokens reads. Each may occur once. */
 export const tokenHeaders: ReadonlySet<string> = new Set([...ofEveryMessage, 'authorization', 'dpop'])
-/** Headers that the verifier of workloads reads: each may be there once. */
+/** Headers that the verifier of workloads reads. Each may occur once. */
 export const workloadHeaders: ReadonlySet<string> = new Set([
   ...ofEveryMessage,
   'authorization',
@@ -24,27 +24,27 @@ export const workloadHeaders: ReadonlySet<string> = new Set([
   'workload-identity-token',
 ])
 
-/** A request, before anything of its body is read. */
+/** A request whose body has not been read. */
 export interface Message {
   readonly method: string
-  /** Path and query exactly as they are in the request. */
+  /** Path and query exactly as in the request. */
   readonly target: string
   readonly headers: ReadonlyMap<string, string>
-  /** Bytes of the body: 0 if there is none, undefined if only its end will tell. */
+  /** Bytes of the body: 0 if there is none, undefined if unknown until its end. */
   readonly length: number | undefined
-  /** Reads the body; throws `body_too_large` beyond `mostBytes`, and `body_incomplete`. */
+  /** Reads the body. Throws `body_too_large` beyond `mostBytes`, and `body_incomplete`. */
   readonly read: (mostBytes: number) => Promise<Uint8Array>
 }
 
-/** What a framework knows better than the request. */
+/** What a framework knows better than the request object. */
 export interface Given {
-  /** Path and query as the client sent them, where a framework changes `url`. */
+  /** Path and query as the client sent them, for frameworks that change `url`. */
   readonly target?: string
-  /** The bytes of the body, where something has read them before. */
+  /** The bytes of the body, if something has read them already. */
   readonly body?: Uint8Array
 }
 
-/** Throws `duplicate_header`, and a `TypeError` for what is given but is not of `Given`. */
+/** Throws `duplicate_header`, and a `TypeError` for invalid members of `given`. */
 export const readMessage = (
   request: IncomingMessage | Request,
   wanted: ReadonlySet<string>,
@@ -89,7 +89,7 @@ const fromNode = (request: IncomingMessage, wanted: ReadonlySet<string>, target 
 const readNode = (request: IncomingMessage, most: number, length: number): Promise<Uint8Array> => {
   if (request.readableDidRead)
     throw new TypeError('The body was read before: the verifier comes before everything that parses bodies.')
-  // A short body has come with the headers, and is taken in one piece.
+  // A short body that arrived with the headers is taken in one piece.
   const isHere = length > 0 && length <= most && request.readableLength === length
   return isHere ? Promise.resolve(request.read() as Buffer) : collect(request, most)
 }

@@ -1,20 +1,22 @@
 import type { Message } from './message.js'
 
-/** What either form of request signature comes to, before anything of it is believed. */
+/** What both forms of request signature have in common, before any of it is trusted. */
 export interface Proof {
   readonly jwk: unknown
-  /** The thumbprint that the signature names beside the key. */
+  /** The thumbprint that the signature states in addition to the key. */
   readonly keyid?: string | undefined
-  /** What is signed, and the signature: ES256, `r` and `s` side by side. */
+  /** The signing input and the signature: ES256, `r` and `s` concatenated. */
   readonly input: string
   readonly signature: Buffer
   /** Seconds since the epoch. */
   readonly issuedAt: number
   readonly expiresAt: number
-  /** Never twice of one key. */
+  /** Unique for each signature of a key. */
   readonly id: string
-  /** The SHA-256 of the body, spelled as the form spells it; undefined: the signature is for a request without a body. */
+  /**
+   * The SHA-256 of the body, in the encoding of the form. Undefined if the signature is for a request without a body.
+   */
   readonly digest: { readonly encoding: 'hex' | 'base64'; readonly text: string } | undefined
-  /** Compares method, path, audience and query, as far as they are not in `input`. Throws a refusal. */
+  /** Compares method, path, audience and query, unless they are part of `input`. Throws a refusal. */
   readonly checkTarget: (message: Message) => void
 }

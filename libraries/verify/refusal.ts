@@ -1,4 +1,4 @@
-/** What a refused request is answered with. */
+/** The HTTP answer to a refused request. */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -6,7 +6,10 @@ export interface HttpAnswer {
   readonly body: string
 }
 
-/** Why a request is refused. `reason` is a constant word, for logs, metrics and `error_code`; `answer` is for the client. */
+/**
+ * Why a request is refused. `reason` is a constant word for logs, metrics and `error_code`; `answer` is for the
+ * client.
+ */
 export class VerificationError extends Error {
   override readonly name = 'VerificationError'
   readonly reason: string
@@ -19,7 +22,7 @@ export class VerificationError extends Error {
   }
 }
 
-/** In the order in which the verifier looks. */
+/** In the order of the verifier's checks. */
 const refusals = {
   missing_credential: [401, 'The request needs an attestation and a signature.'],
   duplicate_header: [401, 'A header that may be there once is there twice.'],
@@ -56,7 +59,7 @@ export type RefusalReason = keyof typeof refusals
 /** Seconds until a client may try again after an outage. */
 const retryAfter = '5'
 
-/** `error` is undefined where there is nothing wrong with the request but what it lacks. */
+/** `error` is undefined when the request only lacks credentials. */
 export const refusalAnswer = (
   status: number,
   error: string | undefined,
@@ -83,7 +86,7 @@ export const refused = (reason: RefusalReason, cause?: unknown): VerificationErr
   return new VerificationError(reason, refusalAnswer(status, error, description, reason, headers), { cause })
 }
 
-/** Whatever a part that others wrote throws is an outage, never a refusal. */
+/** Any error of code that others provide is an outage, never a refusal. */
 export const outage = async <T>(
   reason: 'status_unavailable' | 'replay_guard_unavailable',
   ask: () => T | Promise<T>,

@@ -2,14 +2,14 @@ import { checkMembers, kinds } from '../wire/options.js'
 import { refused } from './refusal.js'
 
 /**
- * Remembers which request signatures were used. Give several verifiers of one audience the same memory, such as Redis with
- * `SET key 1 NX EXAT expiresAt`: otherwise what one has seen is new to the next.
+ * Remembers which request signatures were used. Verifiers with the same audience must share one, for example Redis
+ * with `SET key 1 NX EXAT expiresAt`; otherwise a signature used at one is accepted by the next.
  */
 export interface ReplayGuard {
   /**
-   * True for the first caller with this key, false for all later ones until `expiresAt` (seconds since the epoch) is over.
-   * One atomic step. The key is the thumbprint of the device's key, a dot, and the id of the signature. A rejection is
-   * answered with 503.
+   * True for the first caller with this key, false for later ones until `expiresAt` (seconds since the epoch). Must
+   * be one atomic step. The key is the thumbprint of the device's key, a dot, and the id of the signature. A
+   * rejection is answered with 503.
    */
   claim(key: string, expiresAt: number): boolean | Promise<boolean>
 }
@@ -17,19 +17,22 @@ export interface ReplayGuard {
 export interface MemoryReplayGuardOptions {
   /** Milliseconds since the epoch. */
   readonly clock?: () => number
-  /** How many signatures it remembers, at some 200 bytes each. When it is full it refuses; it forgets nothing too early. */
+  /**
+   * Maximum number of remembered signatures, at about 200 bytes each. When full it refuses; it never forgets one
+   * early.
+   */
   readonly most?: number
-  /** How many of them may be of one device: a tenth of `most` unless said. */
+  /** Maximum number of one device. Default: a tenth of `most`. */
   readonly mostOfOne?: number
 }
 
-/** For one process. Throws a `TypeError` for options that are unknown. */
+/** For a single process. Throws a `TypeError` for unknown options. */
 export const memoryReplayGuard = (options: MemoryReplayGuardOptions = {}): ReplayGuard => {
   checkMembers('options', options, { clock: kinds.call, most: kinds.amount, mostOfOne: kinds.amount })
   const { clock = Date.now, most = 1_000_000, mostOfOne = Math.ceil(most / 10) } = options
   const seen = new Set<string>()
   const counts = new Map<string, number>()
-  /** By the second after which they are forgotten. */
+  /** Keyed by the second after which they are forgotten. */
   const ends = new Map<number, string[]>()
   let sweptTo = -Infinity
 
@@ -55,7 +58,7 @@ export const memoryReplayGuard = (options: MemoryReplayGuardOptions = {}): Repla
     claim(key, expiresAt) {
       sweep()
       const end = Math.ceil(expiresAt)
-      // The clock was put back: this one may be among those that are forgotten.
+      // After the clock was set back, this one may be among the forgotten ones.
       if (end < sweptTo || seen.has(key)) return false
       const owner = ownerOf(key)
       const count = counts.get(owner) ?? 0

@@ -8,7 +8,7 @@ import { refused } from './refusal.js'
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex')
 
-/** Reads `X-Signature`. Throws `malformed`, `bad_alg`, `wrong_type`. */
+/** Parses `X-Signature`. Throws `malformed`, `bad_alg`, `wrong_type`. */
 export const readRequestSignature = (text: string, audience: string): Proof => {
   const { header, payload, input, signature } = readCompact(text)
   if (header['alg'] !== 'ES256') throw refused('bad_alg')

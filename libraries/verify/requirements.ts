@@ -2,17 +2,17 @@ import { checkMembers, kinds } from '../wire/options.js'
 import type { AccessToken } from './access-token.js'
 import { TokenRefused } from './token-refusal.js'
 
-/** What a request needs of its access token. */
+/** What a request's access token must satisfy. */
 export interface Requirements {
-  /** Scopes, separated by spaces: the token has all of them. */
+  /** Required scopes, separated by spaces. The token must have all of them. */
   readonly scope?: string
-  /** The person's sign-in was of one of these (RFC 9470 §3). */
+  /** Accepted `acr` values of the person's sign-in (RFC 9470 §3). */
   readonly acrValues?: readonly string[]
-  /** Seconds since the person's sign-in, at most (RFC 9470 §3). */
+  /** Maximum seconds since the person's sign-in (RFC 9470 §3). */
   readonly maxAge?: number
 }
 
-/** As challenges say them. */
+/** The requirements in the form of challenges. */
 export interface ToldRequirements {
   readonly scope: string | undefined
   readonly acrValues: string | undefined
@@ -24,7 +24,7 @@ const words = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/
 
 const members = { scope: kinds.text, acrValues: kinds.list, maxAge: kinds.number }
 
-/** Throws a `TypeError` for what cannot be told in a challenge, and for members that are unknown. */
+/** Throws a `TypeError` for values that a challenge cannot express, and for unknown members. */
 export const tellRequirements = (needed: Requirements): ToldRequirements => {
   checkMembers('requirements', needed, members)
   const { scope, acrValues, maxAge } = needed
@@ -38,7 +38,7 @@ export const tellRequirements = (needed: Requirements): ToldRequirements => {
   return { scope, acrValues: values, maxAge }
 }
 
-/** `now`: seconds since the epoch. Throws `insufficient_scope` and `insufficient_user_authentication`. */
+/** `now` is in seconds since the epoch. Throws `insufficient_scope` and `insufficient_user_authentication`. */
 export const checkRequirements = (token: AccessToken, needed: Requirements, now: number): void => {
   const { scope, acrValues, maxAge } = needed
   if (scope !== undefined && !scope.split(' ').every((word) => token.scope.includes(word)))

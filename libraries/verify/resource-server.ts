@@ -18,45 +18,48 @@ import { answerOf, TokenRefused } from './token-refusal.js'
 
 export interface ResourceServerOptions {
   readonly issuers: readonly TrustedIssuer[]
-  /** The identifier of this API: what tokens have as `aud`, and clients ask for as `resource`. */
+  /** The identifier of this API: the `aud` of tokens, and the `resource` that clients ask for. */
   readonly audience: string
-  /** Where clients reach this API: DPoP proofs are made for it. That of `audience` unless said; never taken from the request. */
+  /**
+   * Where clients reach this API, since DPoP proofs are bound to it. Default: the origin of `audience`. It is never
+   * taken from the request.
+   */
   readonly origin?: string
-  /** One process remembers DPoP proofs for itself unless you give a guard that several share. */
+  /** Remembers DPoP proofs. Default: in this process only; give a guard that several processes share. */
   readonly replay?: ReplayGuard
-  /** With it, DPoP proofs need a nonce. 32 bytes or more, the same for all processes of this API. */
+  /** If set, DPoP proofs need a nonce. At least 32 bytes, the same for all processes of this API. */
   readonly dpopNonceSecret?: string | Uint8Array
   /**
-   * The client's certificate (DER), where something else than this process ends TLS. From the request take it only if a proxy
-   * of yours sent it. That of the connection unless said.
+   * The client's certificate (DER) when TLS ends in front of this process. Read it from the request only if your own
+   * proxy set it. Default: the certificate of the connection.
    */
   readonly clientCertificate?: (request: IncomingMessage | Request) => Uint8Array | undefined
-  /** With it, every request asks the issuer whether the token was revoked. */
+  /** If set, the issuer is asked at every request whether the token was revoked. */
   readonly introspection?: IntrospectionOptions
-  /** Seconds by which the clocks of issuer, client and API may differ: 30 unless said. */
+  /** Seconds by which the clocks of issuer, client and API may differ. Default 30. */
   readonly clockSkewSeconds?: number
-  /** Seconds for which the keys of an issuer that cannot be reached are still used: four hours unless said. */
+  /** Seconds for which keys of an unreachable issuer are still used. Default: four hours. */
   readonly staleKeysSeconds?: number
   /** Milliseconds since the epoch. */
   readonly clock?: () => number
   readonly fetch?: Fetch
 }
 
-/** Who calls, and what for. */
+/** Who calls, and with which permissions. */
 export interface VerifiedAccessToken extends AccessToken {
-  /** The key or the certificate that the client has proved; without one, the verifier believes anyone who has the token. */
+  /** Whether the client has proved a key or a certificate. If it has not, anyone who has the token is accepted. */
   readonly confirmation: 'dpop' | 'certificate' | 'dpop and certificate' | undefined
-  /** For the answer, whatever it is: the next `DPoP-Nonce`. The adapters set them. */
+  /** Headers for every answer: the next `DPoP-Nonce`. The adapters set them. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 export interface AccessTokenChecker {
-  /** Rejects with `VerificationError`, whose `answer` is for the client. Reads nothing of the body. */
+  /** Rejects with `VerificationError`, whose `answer` is for the client. Does not read the body. */
   check(request: IncomingMessage | Request, given?: Given): Promise<VerifiedAccessToken>
 }
 
 export interface ResourceServer {
-  /** A checker for requests that need this. Throws a `TypeError` for requirements that make no sense. */
+  /** A checker for requests with these requirements. Throws a `TypeError` for invalid ones. */
   requireAccessToken(requirements?: Requirements): AccessTokenChecker
 }
 
@@ -70,7 +73,10 @@ const members = {
   ...{ clockSkewSeconds: kinds.number, staleKeysSeconds: kinds.amount, clock: kinds.call, fetch: kinds.call },
 }
 
-/** Checks access tokens of an API (RFC 9068, RFC 6750, RFC 9449 §7, RFC 8705 §3, RFC 9470). Throws a `TypeError` for options that make no sense. */
+/**
+ * Checks access tokens for an API (RFC 9068, RFC 6750, RFC 9449 §7, RFC 8705 §3, RFC 9470). Throws a `TypeError` for
+ * invalid options.
+ */
 export const createResourceServer = (options: ResourceServerOptions): ResourceServer => {
   checkMembers('options', options, members, ['issuers', 'audience'])
   const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, introspection } = options

@@ -3,7 +3,7 @@ import { readCompact, type JsonObject } from './jws.js'
 import type { KeySets } from './key-sets.js'
 import { refused, type RefusalReason } from './refusal.js'
 
-/** What every kind of token says of itself. */
+/** What every kind of token states about itself. */
 export interface SignedToken {
   readonly issuer: string
   /** Seconds since the epoch. */
@@ -15,7 +15,7 @@ export interface SignedTokenOptions<T> {
   /** Seconds. */
   readonly skew: number
   readonly isType: (typ: unknown) => boolean
-  /** The claims of a token that the issuer signed. Throws refusals. */
+  /** Extracts the claims of a token whose signature was verified. Throws refusals. */
   readonly read: (issuer: string, claims: JsonObject) => T
   readonly wrongSignature: RefusalReason
 }
@@ -26,10 +26,10 @@ interface Known<T> {
   readonly key: IssuerKey
 }
 
-/** How many tokens are remembered as verified, which needs around 3 kB each. */
+/** How many verified tokens are cached, at about 3 kB each. */
 const mostKnown = 10_000
 
-/** Verifies tokens of trusted issuers, and remembers which ones it has verified, for as long as their key is published. */
+/** Verifies tokens of trusted issuers, and caches verified ones while their key is published. */
 export const createSignedTokenReader = <T extends SignedToken>(options: SignedTokenOptions<T>) => {
   const { keySets, skew, isType, read, wrongSignature } = options
   const known = new Map<string, Known<T>>()
@@ -56,7 +56,7 @@ export const createSignedTokenReader = <T extends SignedToken>(options: SignedTo
     return { token: read(issuer, payload), kid, key }
   }
 
-  /** Whether it is good at `now` (seconds since the epoch) the caller has to see. Throws refusals. */
+  /** The caller must check whether it is valid at `now` (seconds since the epoch). Throws refusals. */
   return async (text: string, now: number): Promise<T> => {
     const remembered = known.get(text)
     if (remembered && (await keySets.find(remembered.token.issuer, remembered.kid)) === remembered.key)

@@ -7,15 +7,15 @@ import { isObject, readBase64url, readCompact } from './jws.js'
 import type { KeySets } from './key-sets.js'
 import { refused } from './refusal.js'
 
-/** Where the status of an attestation is (draft-ietf-oauth-status-list §6). */
+/** The place of an attestation's status (draft-ietf-oauth-status-list §6). */
 export interface StatusListReference {
   readonly idx: number
   readonly uri: string
 }
 
-/** Says whether an attestation with a status is still good. */
+/** Checks whether an attestation with a status is still valid. */
 export interface StatusChecker {
-  /** True only for a status that is known to be valid. A rejection is answered with 503. */
+  /** True only for a status known to be valid. A rejection is answered with 503. */
   isValid(issuer: string, reference: StatusListReference): boolean | Promise<boolean>
 }
 
@@ -40,19 +40,19 @@ interface Entry {
   failure: unknown
 }
 
-/** Of the answer, and of the list in it: four million devices with a bit each. */
+/** Limit for the answer and for the decompressed list: four million devices with one bit each. */
 const mostBytes = 1_048_576
 const mostInflated = 524_288
 const mostLists = 64
-/** Seconds for which a list is kept that does not say for how long, and the longest. */
+/** Seconds that a list without a `ttl` is cached, and the longest time for any list. */
 const defaultTtl = 300
 const longestTtl = 86_400
-/** Milliseconds between attempts to fetch a list that cannot be had. */
+/** Milliseconds between attempts to fetch an unavailable list. */
 const betweenAttempts = 5000
 
 const unzip = promisify(inflate)
 
-/** Reads Token Status Lists of the trusted issuers (draft-ietf-oauth-status-list-20), and keeps each for its `ttl`. */
+/** Reads Token Status Lists of the trusted issuers (draft-ietf-oauth-status-list-20), and caches each for its `ttl`. */
 export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions): StatusChecker => {
   const entries = new Map<string, Entry>()
 
@@ -101,7 +101,7 @@ export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions):
 
   return {
     async isValid(issuer, { idx, uri }) {
-      // Only the issuer says where its lists are; another place would make this verifier fetch for strangers.
+      // Only the issuer decides where its lists are; any other address would make this verifier fetch for strangers.
       const isOfIssuer = uri.startsWith(`${issuer.replace(/\/$/, '')}/`) && new URL(uri).href === uri
       if (!isOfIssuer) return false
       const { bytes, bits } = await find(issuer, uri)

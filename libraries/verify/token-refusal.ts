@@ -1,6 +1,8 @@
 import { refusalAnswer, VerificationError, type RefusalReason } from './refusal.js'
 
-/** In the order in which the verifier looks. Without an `error`: the request has no token, and so nothing is wrong with it. */
+/**
+ * In the order of the verifier's checks. A request without a token gets no `error`, because nothing is wrong with it.
+ */
 const refusals = {
   missing_token: [401, undefined, 'The request needs an access token.'],
   duplicate_header: [400, 'invalid_request', 'A header that may be there once is there twice.'],
@@ -43,10 +45,10 @@ const refusals = {
 
 export type TokenRefusalReason = keyof typeof refusals
 
-/** What the library's other parts refuse, and this table does not name, is about requests of devices. */
+/** Refusals of other parts of the library that this table lacks concern requests of devices. */
 const isNamed = (reason: RefusalReason | TokenRefusalReason): reason is TokenRefusalReason => reason in refusals
 
-/** A refusal before it is known how the challenge has to read. */
+/** A refusal before the form of the challenge is known. */
 export class TokenRefused extends Error {
   readonly reason: TokenRefusalReason
   constructor(reason: TokenRefusalReason, cause?: unknown) {
@@ -55,11 +57,11 @@ export class TokenRefused extends Error {
   }
 }
 
-/** What a challenge says beside the error (RFC 6750 §3, RFC 9449 §7.1, RFC 9470 §3). */
+/** What a challenge states in addition to the error (RFC 6750 §3, RFC 9449 §7.1, RFC 9470 §3). */
 export interface Challenge {
-  /** As the client sent it. */
+  /** The scheme that the client used. */
   readonly scheme: 'Bearer' | 'DPoP' | undefined
-  /** Of proofs, separated by spaces. */
+  /** Algorithms of proofs, separated by spaces. */
   readonly algs: string
   readonly scope?: string | undefined
   readonly acrValues?: string | undefined
@@ -68,7 +70,7 @@ export interface Challenge {
   readonly nonce?: string | undefined
 }
 
-/** The answer to a refusal, whether of an access token or of what every verifier does; other errors stay what they are. */
+/** Answers a refusal of an access token or of a check common to all verifiers. Other errors are returned unchanged. */
 export const answerOf = (error: unknown, challenge: Challenge): unknown => {
   if (!(error instanceof TokenRefused || error instanceof VerificationError)) return error
   const reason = error.reason as RefusalReason | TokenRefusalReason
@@ -84,7 +86,7 @@ export const answerOf = (error: unknown, challenge: Challenge): unknown => {
   })
 }
 
-/** Both schemes, with the error at the one that the client has used (RFC 9449 §7.2). */
+/** Both schemes, with the error in the one that the client used (RFC 9449 §7.2). */
 const challengesOf = (reason: TokenRefusalReason, challenge: Challenge): string => {
   const { scheme, algs, scope, acrValues, maxAge } = challenge
   const [, error, description] = refusals[reason]

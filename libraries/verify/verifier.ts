@@ -17,38 +17,42 @@ import { createStatusLists, type StatusChecker } from './status-list.js'
 
 export interface VerifierOptions {
   readonly issuers: readonly TrustedIssuer[]
-  /** What this verifier is called: requests are signed for it. Verifiers with another name refuse them. */
+  /** The name of this verifier, which requests are signed for. Verifiers with another name refuse them. */
   readonly audience: string
   /**
-   * Where clients reach this verifier, such as `https://api.bank.example`: HTTP message signatures are made for it. That of
-   * `audience` if it is a URL; without either, only `X-Signature` is accepted. It is never taken from the request.
+   * Where clients reach this verifier, such as `https://api.bank.example`, since HTTP message signatures are bound to
+   * it. Default: the origin of `audience` if that is a URL; without either, only `X-Signature` is accepted. It is
+   * never taken from the request.
    */
   readonly origin?: string
-  /** One process remembers for itself unless you give a guard that several share. */
+  /** Remembers request signatures. Default: in this process only; give a guard that several processes share. */
   readonly replay?: ReplayGuard
-  /** What answers for attestations with a `status`: the status lists of the issuer, unless you give something else. */
+  /** Checks attestations with a `status`. Default: the issuer's status lists. */
   readonly status?: StatusChecker
-  /** Bytes of a body: 1 MiB unless said. Larger ones are answered with 413. */
+  /** Longest body in bytes. Default 1 MiB; larger ones are answered with 413. */
   readonly maxBodyBytes?: number
-  /** Seconds by which the clocks of issuer, device and verifier may differ: 30 unless said. */
+  /** Seconds by which the clocks of issuer, device and verifier may differ. Default 30. */
   readonly clockSkewSeconds?: number
-  /** Seconds for which the keys of an issuer that cannot be reached are still used: four hours unless said. */
+  /** Seconds for which keys of an unreachable issuer are still used. Default: four hours. */
   readonly staleKeysSeconds?: number
-  /** `typ` of attestations, if the issuer's configuration sets another. */
+  /** `typ` of attestations, if the issuer's configuration changes it. */
   readonly attestationType?: string
   /** Milliseconds since the epoch. */
   readonly clock?: () => number
   readonly fetch?: Fetch
 }
 
-/** Who sent a request, and what he sent. */
+/** Who sent a request, and its body. */
 export interface VerifiedRequest extends Attestation {
-  /** The bytes that the signature covers; empty if there is no body. */
+  /** The bytes that the signature covers. Empty if there is no body. */
   readonly body: Uint8Array
 }
 
 export interface Verifier {
-  /** Rejects with `VerificationError`, whose `answer` is for the client. Reads the body only after everything else is right. */
+  /**
+   * Rejects with `VerificationError`, whose `answer` is for the client. Reads the body only after everything else was
+   * verified.
+   */
   check(request: IncomingMessage | Request, given?: Given): Promise<VerifiedRequest>
 }
 
@@ -63,7 +67,7 @@ const members = {
   ...{ staleKeysSeconds: kinds.amount, clock: kinds.call, fetch: kinds.call },
 }
 
-/** Throws a `TypeError` for options that are unknown or make no sense. */
+/** Throws a `TypeError` for unknown or invalid options. */
 export const createVerifier = (options: VerifierOptions): Verifier => {
   checkMembers('options', options, members, ['issuers', 'audience'])
   const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, maxBodyBytes = 1_048_576 } = options
@@ -82,7 +86,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
   const readProof = (message: Message): Proof => {
     const signature = message.headers.get(signatureHeader)
     if (origin !== undefined && hasHttpMessageSignature(message)) {
-      // Of two signatures it would be unclear which one counts.
+      // With two signatures it would be unclear which one counts.
       if (signature !== undefined) throw refused('duplicate_header')
       return readHttpMessageSignature(message, origin)
     }
@@ -130,7 +134,7 @@ const checkSizes = ({ headers }: Message, attestation: string): void => {
 }
 
 const readBody = async ({ length, read }: Message, { digest }: Proof, most: number): Promise<Uint8Array> => {
-  // Whatever the headers tell is known before a byte is read.
+  // Faults that the headers show are found before a byte is read.
   if (length !== undefined && (length === 0) !== (digest === undefined)) throw refused('body_mismatch')
   if (length !== undefined && length > most) throw refused('body_too_large')
   const body = length === 0 ? new Uint8Array() : await read(most)

@@ -24,13 +24,13 @@ export interface ReadWorkload extends Workload {
   readonly key: IssuerKey
 }
 
-/** SPIFFE ID §2: what another spelling is, nobody has to know. */
+/** SPIFFE ID §2. Only this spelling is accepted, so that no other has to be interpreted. */
 const identifier = /^(?:spiffe|wimse):\/\/([a-z0-9._-]{1,255})(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/
 const longestIdentifier = 2048
 
 /**
- * Reads a Workload Identity Token (draft-ietf-wimse-workload-creds-02 §5.1.3): the key is that of the trust domain in `sub`,
- * and of nobody whom the token names elsewhere. `now`: seconds since the epoch.
+ * Reads a Workload Identity Token (draft-ietf-wimse-workload-creds-02 §5.1.3). The key is that of the trust domain in
+ * `sub`, whatever else the token names. `now` is in seconds since the epoch.
  */
 export const readWorkloadIdentity = async (
   text: string,
@@ -49,7 +49,7 @@ export const readWorkloadIdentity = async (
   const authority = await keySets.find(trustDomain, kid)
   if (!authority.algs.includes(alg as string)) throw new WorkloadRefused('bad_alg')
   if (!authority.verifies(alg, input, signature)) throw new WorkloadRefused('bad_token')
-  // A token for somebody is of another kind, whatever it calls itself.
+  // A token with an audience is of another kind, whatever its type says.
   if ('aud' in payload || !isTime(exp) || (nbf !== undefined && !isTime(nbf))) throw new WorkloadRefused('malformed')
   if (now > exp + skew || now < (nbf ?? 0) - skew) throw new WorkloadRefused('token_expired')
   return { workload: sub, trustDomain, claims: payload, ...readKey(payload['cnf']) }

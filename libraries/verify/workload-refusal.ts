@@ -1,7 +1,10 @@
 import { workloadProofScheme } from '../wire/names.js'
 import { refusalAnswer, VerificationError, type RefusalReason } from './refusal.js'
 
-/** In the order in which the verifier looks. What is wrong with the token is 400, with the proof 401 (§5.2 and §2.1 of the drafts). */
+/**
+ * In the order of the verifier's checks. A fault in the token is answered with 400, in the proof with 401 (§5.2 and
+ * §2.1 of the drafts).
+ */
 const refusals = {
   missing_credential: [401, 'The request needs a workload identity token and a proof.'],
   duplicate_header: [400, 'A header that may be there once is there twice.'],
@@ -27,7 +30,7 @@ const refusals = {
 
 export type WorkloadRefusalReason = keyof typeof refusals
 
-/** A refusal by the verifier of workloads. */
+/** A refusal by the workload verifier. */
 export class WorkloadRefused extends Error {
   readonly reason: WorkloadRefusalReason
   constructor(reason: WorkloadRefusalReason) {
@@ -38,7 +41,7 @@ export class WorkloadRefused extends Error {
 
 const isNamed = (reason: RefusalReason | WorkloadRefusalReason): reason is WorkloadRefusalReason => reason in refusals
 
-/** The answer to a refusal, whether of a workload or of what every verifier does; other errors stay what they are. */
+/** Answers a refusal of a workload or of a check common to all verifiers. Other errors are returned unchanged. */
 export const workloadAnswerOf = (error: unknown): unknown => {
   if (!(error instanceof WorkloadRefused || error instanceof VerificationError)) return error
   const reason = error.reason as RefusalReason | WorkloadRefusalReason

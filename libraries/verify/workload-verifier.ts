@@ -20,7 +20,7 @@ import { memoryReplayGuard, type ReplayGuard } from './replay.js'
 import { readWorkloadIdentity, type ReadWorkload, type Workload } from './workload-identity.js'
 import { workloadAnswerOf, WorkloadRefused } from './workload-refusal.js'
 
-/** A trust domain, and its bundle: the address, or the keys. */
+/** A trust domain and its bundle: the address, or the keys. */
 export type TrustedDomain =
   | { readonly trustDomain: string; readonly jwks_uri: string }
   | { readonly trustDomain: string; readonly jwks: { readonly keys: readonly object[] } }
@@ -29,11 +29,11 @@ export interface WorkloadVerifierOptions {
   readonly trustDomains: readonly TrustedDomain[]
   /** Where workloads reach this service, such as `https://api.bank.example`. It is never taken from the request. */
   readonly origin: string
-  /** One process remembers for itself unless you give a guard that several share. */
+  /** Remembers proofs. Default: in this process only; give a guard that several processes share. */
   readonly replay?: ReplayGuard
-  /** Seconds by which the clocks of the three may differ: 30 unless said. */
+  /** Seconds by which the clocks of the three parties may differ. Default 30. */
   readonly clockSkewSeconds?: number
-  /** Seconds for which a bundle that cannot be fetched is still used: four hours unless said. */
+  /** Seconds for which a bundle that cannot be fetched is still used. Default: four hours. */
   readonly staleKeysSeconds?: number
   /** Milliseconds since the epoch. */
   readonly clock?: () => number
@@ -42,8 +42,9 @@ export interface WorkloadVerifierOptions {
 
 export interface WorkloadVerifier {
   /**
-   * Rejects with `VerificationError`, whose `answer` is for the client. The proof covers neither the method, nor the query, nor the
-   * body (draft-ietf-wimse-wpt-02 §2): whoever can change the request on its way can change these. Nothing of the body is read.
+   * Rejects with `VerificationError`, whose `answer` is for the client. The proof covers neither the method, nor the
+   * query, nor the body (draft-ietf-wimse-wpt-02 §2), so anyone who can change the request in transit can change
+   * these. The body is not read.
    */
   check(request: IncomingMessage | Request, given?: Given): Promise<Workload>
 }
@@ -62,7 +63,7 @@ const members = {
   ...{ staleKeysSeconds: kinds.amount, clock: kinds.call, fetch: kinds.call },
 }
 
-/** Throws a `TypeError` for options that are unknown or make no sense. */
+/** Throws a `TypeError` for unknown or invalid options. */
 export const createWorkloadVerifier = (options: WorkloadVerifierOptions): WorkloadVerifier => {
   checkMembers('options', options, members, ['trustDomains', 'origin'])
   const { trustDomains, origin, clock = Date.now, clockSkewSeconds: skew = 30 } = options
@@ -78,7 +79,7 @@ export const createWorkloadVerifier = (options: WorkloadVerifierOptions): Worklo
   })
   const replay = options.replay ?? memoryReplayGuard({ clock })
 
-  /** draft-ietf-wimse-wpt-02 §2. Returns what is remembered, and until when. */
+  /** draft-ietf-wimse-wpt-02 §2. Returns what has to be remembered, and until when. */
   const checkProof = (text: string, token: string, { headers, target }: Message, by: ReadWorkload, now: number) => {
     const { header, payload, input, signature } = readCompact(text)
     if (!isOfType(header['typ'], workloadProofType)) throw new WorkloadRefused('wrong_type')
@@ -94,7 +95,7 @@ export const createWorkloadVerifier = (options: WorkloadVerifierOptions): Worklo
     const transaction = headers.get(transactionTokenHeader)
     if (wth !== sha256(token) || tth !== (transaction && sha256(transaction)))
       throw new WorkloadRefused('token_mismatch')
-    // Hashes of tokens of which this verifier knows nothing.
+    // Hashes of tokens that this verifier does not know.
     if ('oth' in payload) throw new WorkloadRefused('token_mismatch')
     return { id: `${by.jkt}.wpt.${jti}`, until: exp + skew }
   }

@@ -1,10 +1,11 @@
-// RFC 3986 §3.1–§3.3: nothing that a browser would repair, no user information, which no endpoint has.
+// RFC 3986 §3.1–§3.3, without anything that a browser would repair and without user information, which no endpoint
+// has.
 const form =
   /^(https?):\/\/([\w.~!$&'()*+,;=%-]+|\[[\da-f:.]+\])(?::(\d{0,5}))?((?:\/[\w.~!$&'()*+,;=:@%-]*)*)(?:[?#][\x21-\x7e]*)?$/i
 
 const unreserved = /[\w.~-]/
 
-/** RFC 3986 §6.2.2.1, §6.2.2.2. Undefined when a percent sign begins nothing. */
+/** RFC 3986 §6.2.2.1, §6.2.2.2. Undefined for an incomplete percent-encoding. */
 const normalisePercent = (text: string): string | undefined => {
   if (!text.includes('%')) return text
   if (/%(?![\da-f]{2})/i.test(text)) return undefined
@@ -28,7 +29,7 @@ const removeDotSegments = (path: string): string => {
 
 /**
  * An `htu` without query and fragment (RFC 9449 §4.3), normalised by syntax and scheme (RFC 3986 §6.2.2, §6.2.3).
- * Undefined for all that is no http or https URI.
+ * Undefined if it is not an http or https URI.
  */
 export const normaliseHtu = (htu: string): string | undefined => {
   const match = form.exec(htu)

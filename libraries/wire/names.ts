@@ -7,12 +7,15 @@ export const signatureHeader = 'x-signature'
 export const attestationType = 'device-attestation+jwt'
 /** `typ` of a request signature. */
 export const requestSignatureType = 'device-signature+jwt'
-/** `typ` of the decision of a person about what waits at `/approvals`. */
+/** `typ` of a person's decision about a request at `/approvals`. */
 export const approvalType = 'approval+jwt'
-/** `tag` of an HTTP message signature (RFC 9421 §2.3): which of several signatures of a message is ours. */
+/** `tag` of an HTTP message signature (RFC 9421 §2.3), which identifies ours among several. */
 export const messageSignatureTag = 'signet-device'
 
-/** A verifier accepts no request signature that is good for longer: until then it has to remember its `jti` or `nonce`. */
+/**
+ * Verifiers refuse request signatures with a longer lifetime, because they have to remember the `jti` or `nonce` for
+ * that long.
+ */
 export const longestLifetimeSeconds = 300
 
 /** The header with a Workload Identity Token (draft-ietf-wimse-workload-creds-02 §5.1.1): a compact JWS. */

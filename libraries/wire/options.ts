@@ -13,7 +13,7 @@ export const kinds = {
     (...values: readonly unknown[]) =>
     (value: unknown) =>
       values.includes(value),
-  /** Also of an instance, whose class has the methods. */
+  /** Also accepts an instance whose class has the methods. */
   withMethods:
     (...names: readonly string[]) =>
     (value: unknown) =>
@@ -23,9 +23,9 @@ export const kinds = {
 export type Members = Readonly<Record<string, (value: unknown) => boolean>>
 
 /**
- * Throws a `TypeError` for members that nobody reads, for those of another type, and for required ones that are missing: a
- * misspelled requirement would protect nothing, and TypeScript does not see what JavaScript calls with. Absent and undefined
- * are the same.
+ * Throws a `TypeError` for unknown members, members of a wrong type, and missing required ones: a misspelled
+ * requirement would protect nothing, and TypeScript does not check callers in JavaScript. Absent and undefined are
+ * the same.
  */
 export const checkMembers = (
   what: string,

@@ -1,29 +1,32 @@
 import { longestLifetimeSeconds } from './names.js'
 
-/** What a request signature says of its request. Times are seconds since the epoch. */
+/** The contents of a request signature. Times are seconds since the epoch. */
 export interface RequestClaims {
   readonly iat: number
   readonly exp: number
   readonly jti: string
-  /** The method, in upper case. */
+  /** The method in upper case. */
   readonly mth: string
-  /** The path as it is in the request, percent-encoding included, without the query. */
+  /** The path as in the request, percent-encoding included, without the query. */
   readonly pth: string
   /** The audience of the verifier. */
   readonly aud: string
-  /** SHA-256 of the query without its `?`, as it is in the request, in lower-case hexadecimal. Present exactly when there is a query. */
+  /**
+   * SHA-256 of the query without its `?`, as in the request, in lower-case hexadecimal. Present exactly when there is
+   * a query.
+   */
   readonly qsh?: string
-  /** SHA-256 of the body, in lower-case hexadecimal. Present exactly when there is a body, of a byte or more. */
+  /** SHA-256 of the body in lower-case hexadecimal. Present exactly when the body has at least one byte. */
   readonly bdh?: string
 }
 
 export interface RequestTarget {
   readonly pth: string
-  /** Absent: the target has no `?`, or nothing after it. */
+  /** Absent if the target has no `?`, or nothing after it. */
   readonly query?: string
 }
 
-/** Splits a request target in origin form, such as `/payments?from=1`, without changing a character of it. */
+/** Splits a request target in origin form, such as `/payments?from=1`, without changing a character. */
 export const splitTarget = (target: string): RequestTarget => {
   const mark = target.indexOf('?')
   if (mark === -1) return { pth: target }
@@ -31,10 +34,10 @@ export const splitTarget = (target: string): RequestTarget => {
   return { pth: target.slice(0, mark), ...(query !== '' && { query }) }
 }
 
-/** Longer ids are refused: they are remembered. */
+/** Longer ids are refused, because ids have to be remembered. */
 export const mostIdLength = 256
 
-/** Why a request signature is not of a request: the names under which it is refused. */
+/** Why a request signature does not belong to a request. These are the names of the refusals. */
 export type RequestMismatch = 'method_mismatch' | 'path_mismatch' | 'audience_mismatch' | 'query_mismatch'
 
 /** A whole number of seconds since the epoch (RFC 7519 §2, without fractions). */
@@ -45,7 +48,7 @@ const isHash = (value: unknown): value is string | undefined =>
   value === undefined || (typeof value === 'string' && sha256.test(value))
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** Undefined: these are not the claims of a request signature. */
+/** Undefined if these are not the claims of a request signature. */
 export const readRequestClaims = (payload: Readonly<Record<string, unknown>>): RequestClaims | undefined => {
   const { iat, exp, jti, mth, pth, aud, qsh, bdh } = payload
   if (!isTime(iat) || !isTime(exp) || !isHash(qsh) || !isHash(bdh)) return undefined
@@ -54,7 +57,7 @@ export const readRequestClaims = (payload: Readonly<Record<string, unknown>>): R
   return { iat, exp, jti, mth, pth, aud, ...(qsh !== undefined && { qsh }), ...(bdh !== undefined && { bdh }) }
 }
 
-/** Whether a signature is good at `now`, and may be good for as long as it says. Seconds. */
+/** Whether a signature is valid at `now`, and its lifetime is allowed. In seconds. */
 export const timeProblem = (
   iat: number,
   exp: number,
@@ -65,7 +68,10 @@ export const timeProblem = (
   return exp <= iat || exp - iat > longestLifetimeSeconds ? 'lifetime_too_long' : undefined
 }
 
-/** What of the request line is not as it was signed. `hash`: SHA-256 of a text in lower-case hexadecimal. */
+/**
+ * Which part of the request line differs from what was signed. `hash` is the SHA-256 of a text in lower-case
+ * hexadecimal.
+ */
 export const targetProblem = (
   claims: RequestClaims,
   request: RequestTarget & { readonly method: string },

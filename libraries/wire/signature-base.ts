@@ -1,6 +1,6 @@
 /**
- * The parts of a message that an HTTP message signature covers (RFC 9421 §2), in this order; `content-type` when the request
- * has one, `content-digest` when it has a body. Each is the value that the signature base has in its line.
+ * The components that an HTTP message signature covers (RFC 9421 §2), in this order; `content-type` when the request
+ * has one, `content-digest` when it has a body. Each has the value of its line in the signature base.
  */
 export interface CoveredComponents {
   readonly '@method': string
@@ -10,7 +10,7 @@ export interface CoveredComponents {
   /** RFC 9530, `sha-256`. */
   readonly 'content-digest'?: string
   readonly 'x-attestation': string
-  /** The key itself, since neither `keyid` nor the attestation has more than its thumbprint. */
+  /** The key itself, because `keyid` and the attestation have only its thumbprint. */
   readonly 'signature-key': string
 }
 
@@ -33,11 +33,11 @@ export const writeSignatureParams = (covered: CoveredComponents, parameters: Sig
   return `(${names});created=${created};expires=${expires};nonce=${quote(nonce)};keyid=${quote(keyid)};tag=${quote(tag)}`
 }
 
-/** `Signature-Key` of the signature with the label `sig`: the key by value (draft-hardt-httpbis-signature-key, `hwk`). */
+/** `Signature-Key` of the signature with label `sig`: the key by value (draft-hardt-httpbis-signature-key, `hwk`). */
 export const writeSignatureKey = (jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y', string>>): string =>
   `sig=hwk;kty=${quote(jwk.kty)};crv=${quote(jwk.crv)};x=${quote(jwk.x)};y=${quote(jwk.y)}`
 
-/** What is signed (RFC 9421 §2.5). `signatureParams` is the inner list exactly as it is in `Signature-Input`. */
+/** The signature base (RFC 9421 §2.5). `signatureParams` is the inner list exactly as in `Signature-Input`. */
 export const signatureBase = (covered: CoveredComponents, signatureParams: string): string =>
   [
     ...Object.entries(covered).map(([name, value]) => `${quote(name)}: ${value}`),

@@ -5,15 +5,15 @@ export interface StrictJsonObject {
   readonly [name: string]: JsonValue | undefined
 }
 
-/** Far deeper than any token of ours or of a client is, and shallow enough for recursion. */
+/** Much deeper than any of our tokens or a client's, and shallow enough for recursion. */
 const maxDepth = 32
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads UTF-8 JSON text that must be an object without repeated member names at any depth (RFC 7519 §4 lets a reader
- * refuse them; readers that take the first and readers that take the last would see two tokens in one). Undefined when
- * it is anything else, or nested deeper than 32. Limit the size before.
+ * Parses UTF-8 JSON text that must be an object without repeated member names at any depth (RFC 7519 §4 lets a reader
+ * refuse them; otherwise readers that take the first and readers that take the last would see two tokens in one).
+ * Undefined for anything else, and for nesting deeper than 32. Limit the size first.
  */
 export const parseStrictJsonObject = (bytes: Uint8Array): StrictJsonObject | undefined => {
   let text: string
@@ -25,12 +25,12 @@ export const parseStrictJsonObject = (bytes: Uint8Array): StrictJsonObject | und
     return undefined
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  // Every member has one colon outside of strings. `JSON.parse` keeps one of several members of the same name, however
-  // they were escaped, so fewer members than colons means that some were repeated.
+  // Every member has one colon outside strings. `JSON.parse` keeps one of several members with the same name, however
+  // they are escaped, so fewer members than colons means that some were repeated.
   return countMembers(value, 0) === countColons(text) ? (value as StrictJsonObject) : undefined
 }
 
-/** NaN, which equals no number of colons, when it is too deep. */
+/** NaN, which equals no number of colons, when the nesting is too deep. */
 const countMembers = (value: JsonValue | undefined, depth: number): number => {
   if (typeof value !== 'object' || value === null) return 0
   if (depth === maxDepth) return NaN
@@ -43,7 +43,7 @@ const quote = 0x22
 const backslash = 0x5c
 const colon = 0x3a
 
-/** Of valid JSON text. */
+/** The text must be valid JSON. */
 const countColons = (text: string): number => {
   let count = 0
   let inString = false

@@ -1,9 +1,9 @@
 /**
- * r||s (RFC 7518 §3.4) of an ECDSA signature in DER (RFC 3279 §2.2.3), each `size` bytes long. Undefined for everything
- * that is not exactly the DER of two positive integers that fit: other lengths, other forms, bytes behind it.
+ * Converts an ECDSA signature from DER (RFC 3279 §2.2.3) to r||s (RFC 7518 §3.4), each `size` bytes long. Undefined
+ * for anything but the exact DER of two positive integers that fit.
  */
 export const joseFromDer = (der: Uint8Array, size: number): Uint8Array | undefined => {
-  // For curves up to P-384 every length is below 128 and so one byte.
+  // For curves up to P-384 every length is below 128, and thus one byte.
   if (der[0] !== 0x30 || der[1] !== der.length - 2 || der.length > 127) return undefined
   const r = readInteger(der, 2)
   if (r === undefined) return undefined
@@ -24,6 +24,6 @@ const readInteger = (der: Uint8Array, start: number): { value: Uint8Array; end: 
   const [first = 0, second = 0] = content
   if (first >= 0x80) return undefined
   if (first !== 0) return { value: content, end }
-  // A zero byte stands only before a bit that would be taken for the sign; zero itself is no part of a signature.
+  // A zero byte may only precede a bit that would be read as the sign, and no part of a signature is zero.
   return length > 1 && second >= 0x80 ? { value: content.subarray(1), end } : undefined
 }

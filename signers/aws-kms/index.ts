@@ -6,7 +6,7 @@ import { kmsAlgorithms } from './key-specs.js'
 import { openKmsRegion, type KmsRegion } from './kms-region.js'
 import { inTurn, openKmsSigner, type Regions } from './open-kms-signer.js'
 
-/** Plain HTTP would let anybody on the way answer with a public key of theirs. */
+/** With plain HTTP, anybody on the path could answer with a public key of their own. */
 const isSafeEndpoint = (text: string): boolean => {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
@@ -17,39 +17,40 @@ const region = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/, 'must be the n
 const endpoint = z.string().refine(isSafeEndpoint, 'must be an https URL, or http of the loopback interface')
 
 const options = z.strictObject({
-  /** Absent: by the SDK's own chain (AWS_REGION, the profile). */
+  /** If absent, the SDK's own search applies (AWS_REGION, the profile). */
   region: region.optional(),
-  /** A VPC endpoint, for instance. */
+  /** For example a VPC endpoint. */
   endpoint: endpoint.optional(),
-  /** Regions with replicas of the same multi-Region keys, in the order in which they step in. */
+  /** Regions with replicas of the same multi-Region keys, in the order of failover. */
   replicas: z
     .array(z.strictObject({ region, endpoint: endpoint.optional() }))
     .max(8)
     .default([]),
-  /** For one signature, all attempts and regions together. */
+  /** For one signature, including all attempts and regions. */
   deadline_ms: z.int().min(100).max(10_000).default(2000),
-  /** Requests at one time in each region. */
+  /** Concurrent requests in each region. */
   concurrency: z.int().min(1).max(1000).default(64),
 })
 
-/** Making a key happens once, and takes its time. */
+/** Creating a key is rare and takes time. */
 const createBudgetMs = 10_000
-/** Asked for by a ping before any key was opened. That there is no such key, or no right to it, is an answer too. */
+/** Looked up by a ping before any key was opened. A missing key or a missing permission is an answer too. */
 const pingAlias = 'alias/signet'
 const answers = new Set(['NotFoundException', 'AccessDeniedException'])
 
-/** Keys in AWS KMS, by the AWS SDK and its own search for credentials. */
+/** Keys in AWS KMS, through the AWS SDK and its own search for credentials. */
 export default defineSigner<z.infer<typeof options>>({
   name: 'aws-kms',
   apiVersion: 1,
   options,
   create({ deadline_ms: deadline, concurrency, replicas, ...first }, services): SignerProvider {
-    // The SDK announces on stderr which Node its coming versions need: what runs is decided by our package.json.
+    // The SDK announces on stderr which Node its future versions need, but our package.json decides which version
+    // runs.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
     const open = (of: { region?: string | undefined; endpoint?: string | undefined }): KmsRegion =>
       openKmsRegion({ ...of, concurrency, services }, deadline)
     const regions: Regions = [open(first), ...replicas.map(open)]
-    // Replicas can only be made of a key that is there.
+    // Only an existing key can be replicated.
     const made = new Set<string>()
 
     return {
@@ -108,7 +109,7 @@ const describe = (region: KmsRegion, ref: string, limits: Limits) =>
     send: (client, abortSignal) => client.send(new DescribeKeyCommand({ KeyId: ref }), { abortSignal }),
   })
 
-/** What KMS calls its refusal. */
+/** The name that KMS gives its refusal. */
 const nameOfCause = ({ cause }: KeyRefused): string => (cause instanceof Error ? cause.name : '')
 
 const exists = async (region: KmsRegion, alias: string, limits: Limits): Promise<boolean> => {
@@ -121,7 +122,7 @@ const exists = async (region: KmsRegion, alias: string, limits: Limits): Promise
   }
 }
 
-/** The key is there already: whatever goes wrong now, its ARN must not be lost. */
+/** The key exists already, so its ARN must not be lost whatever fails now. */
 const nameKey = async (region: KmsRegion, alias: string, arn: string, limits: Limits): Promise<void> => {
   try {
     await region.callOnce({

@@ -5,8 +5,8 @@ const keyIdForm = /^[A-Za-z0-9-]{1,128}$/
 const aliasForm = /^alias\/[\w/-]{1,250}$/
 
 /**
- * What `ref` names in this region: an ARN of the first region names the replica of the same key in the others, every
- * other form is meant in each region. Throws `KeyRefused` for what cannot be the name of a key.
+ * What `ref` names in this region: an ARN of the first region stands for the replica of the same key in the others;
+ * any other form is used in each region as it is. Throws `KeyRefused` for text that cannot name a key.
  */
 export const keyReference = (ref: string, firstRegion: string, region: string): string => {
   if (keyIdForm.test(ref) || aliasForm.test(ref)) return ref
@@ -23,7 +23,7 @@ export const keyReference = (ref: string, firstRegion: string, region: string): 
   return `arn:${partition}:kms:${region}:${account}:${resource}`
 }
 
-/** The alias that a new key gets. Throws `KeyRefused` for a name that an alias cannot have. */
+/** The alias of a new key. Throws `KeyRefused` for a name that an alias cannot have. */
 export const aliasOf = (ref: string): string => {
   const alias = ref.startsWith('alias/') ? ref : `alias/${ref}`
   // The prefix is reserved for keys that AWS manages (API reference, `CreateAlias`).

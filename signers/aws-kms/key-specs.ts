@@ -4,15 +4,15 @@ import type { JwsAlg } from '../../core/api/signer.js'
 export interface KmsAlgorithm {
   readonly keySpecs: readonly [KeySpec, ...KeySpec[]]
   readonly signingAlgorithm: SigningAlgorithmSpec
-  /** `DIGEST`: the message is hashed here, so that its length does not matter. */
+  /** `DIGEST`: the message is hashed here, so its length does not matter. */
   readonly messageType: 'DIGEST' | 'RAW'
 }
 
 const rsa = ['RSA_2048', 'RSA_3072', 'RSA_4096'] as const
 
 /**
- * How AWS KMS names our algorithms (KMS developer guide, "Key spec reference"; API reference, `Sign`). The first spec
- * is what a new key gets. Ed25519 hashes inside of the algorithm and is signed `RAW` only.
+ * AWS KMS names of our algorithms (KMS developer guide, "Key spec reference"; API reference, `Sign`). A new key gets
+ * the first spec. Ed25519 hashes inside the algorithm, and is signed as `RAW` only.
  */
 export const kmsAlgorithms: Readonly<Record<JwsAlg, KmsAlgorithm>> = {
   RS256: { keySpecs: rsa, signingAlgorithm: 'RSASSA_PKCS1_V1_5_SHA_256', messageType: 'DIGEST' },
@@ -24,5 +24,5 @@ export const kmsAlgorithms: Readonly<Record<JwsAlg, KmsAlgorithm>> = {
   EdDSA: { keySpecs: ['ECC_NIST_EDWARDS25519'], signingAlgorithm: 'ED25519_SHA_512', messageType: 'RAW' },
 }
 
-/** The lengths of a message that `Sign` takes as `RAW` (API reference, `Sign`). */
+/** Message lengths that `Sign` accepts as `RAW` (API reference, `Sign`). */
 export const rawBytes = Object.freeze({ min: 1, max: 4096 })

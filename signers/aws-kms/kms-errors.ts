@@ -1,8 +1,8 @@
 import { KeyRefused, Unavailable } from '../../core/api/signer.js'
 
-/** What was asked, for the message that an operator reads. */
+/** What was requested, for the operator's message. */
 export interface KmsQuestion {
-  /** The action as an IAM policy names it without its prefix: `Sign`. */
+  /** The action's name in an IAM policy, without the prefix: `Sign`. */
   readonly action: 'DescribeKey' | 'GetPublicKey' | 'Sign' | 'CreateKey' | 'CreateAlias'
   readonly ref: string
   readonly region: string
@@ -10,7 +10,7 @@ export interface KmsQuestion {
 
 const component = 'signers.aws-kms'
 
-/** By `name`, because what the SDK throws in the end has no mark of its own that says what may be tried again. */
+/** Matched by `name`, because the SDK's final error has no mark that says whether to retry. */
 const passing: ReadonlyMap<string, string> = new Map([
   ['ThrottlingException', 'throttled: more requests than the quota of the account and region allows'],
   ['LimitExceededException', 'a quota of the account is used up'],
@@ -54,14 +54,14 @@ export const kmsError = (thrown: unknown, question: KmsQuestion): Unavailable | 
   if (known !== undefined) return new KeyRefused(`${what}: ${known}. ${line(error)}`, { cause: thrown })
   const why = passing.get(error.name)
   const status = error.$metadata?.httpStatusCode ?? 500
-  // Any other refusal says that the request is wrong, and the next one would be the same.
+  // Any other refusal means that the request is wrong, and repeating it would not help.
   if (why === undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)
     return new KeyRefused(`${what}. ${line(error)}`, { cause: thrown })
   const text = `AWS KMS in ${region} did not do ${action}: ${why ?? 'it is unreachable or faulty'}. ${line(error)}`
   return new Unavailable(component, 'no', text, { cause: thrown })
 }
 
-/** No answer in time. */
+/** There was no answer in time. */
 export const kmsTimeout = ({ action, region }: KmsQuestion, milliseconds: number): Unavailable =>
   new Unavailable(
     component,

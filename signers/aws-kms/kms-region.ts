@@ -4,15 +4,15 @@ import { kmsError, kmsTimeout, type KmsQuestion } from './kms-errors.js'
 import { attempts, retryStrategy } from './retry-strategy.js'
 
 export interface RegionOptions {
-  /** Absent: by the SDK's own chain (AWS_REGION, the profile). */
+  /** If absent, the SDK's own search applies (AWS_REGION, the profile). */
   readonly region?: string | undefined
   readonly endpoint?: string | undefined
-  /** Requests at one time. The ring asks for no more signatures: at most probes of keys wait for a socket. */
+  /** Concurrent requests. The ring asks for no more signatures, so at most probes of keys wait for a socket. */
   readonly concurrency: number
   readonly services: SignerServices
 }
 
-/** One question to KMS: `subject` is what the error messages say of it. */
+/** One request to KMS. `subject` is its name in error messages. */
 export interface KmsCall<T> {
   readonly subject: Omit<KmsQuestion, 'region'>
   readonly signal: AbortSignal
@@ -25,19 +25,19 @@ export interface KmsRegion {
   /** Throws `KeyRefused` when nothing says which region it is. */
   name(): Promise<string>
   /**
-   * Asks, tries again what the SDK may try again, and ends at the deadline. Throws `Unavailable`, `KeyRefused`, or the
-   * signal's reason.
+   * Makes a request with the retries that the SDK allows, until the deadline. Throws `Unavailable`, `KeyRefused`, or
+   * the signal's reason.
    */
   call<T>(call: KmsCall<T>): Promise<T>
-  /** As `call`, with one attempt only: for what must not happen twice. */
+  /** Like `call`, with one attempt only, for requests that must not happen twice. */
   callOnce<T>(call: KmsCall<T>): Promise<T>
-  /** It did not answer: for a while it is asked after the others. */
+  /** Records that it did not answer. It is then tried after the others for a while. */
   rest(): void
   isResting(): boolean
   close(): void
 }
 
-/** The part of a call's time that one attempt may take, so that a second one fits when a connection has died. */
+/** The fraction of a call's time that one attempt may take, so that a second attempt fits after a dead connection. */
 const attemptShare = 0.6
 /** Milliseconds. */
 const restTime = 10_000
@@ -45,7 +45,7 @@ const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}
 
 export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRegion => {
   const { region, endpoint, concurrency, services } = options
-  // Which region the SDK finds by itself is not known yet: NO_PROXY then has to except all of the domain.
+  // The SDK's region is not known yet, so NO_PROXY must exclude the whole domain.
   const address = endpoint ?? `https://kms.${region ?? process.env['AWS_REGION'] ?? 'region'}.amazonaws.com`
   const newClient = (maxAttempts: number): KMSClient =>
     new KMSClient({
@@ -58,7 +58,7 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
         httpsAgent: createProxyAgent(address, deadlineMs, { keepAlive: true, maxSockets: concurrency }) ?? {
           maxSockets: concurrency,
         },
-        // What is asked once has all of its time. Without the second option the SDK only warns.
+        // A request without retries has the whole time. Without the second option the SDK only warns.
         ...(maxAttempts > 1 && { requestTimeout: Math.ceil(deadlineMs * attemptShare), throwOnRequestTimeout: true }),
         logger: quiet,
       },
@@ -81,7 +81,7 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
     try {
       return await withDeadline(
         milliseconds,
-        // A search for credentials does not end when it is aborted.
+        // A search for credentials does not stop when it is aborted.
         (abortSignal) => send(by, abortSignal),
         () => timedOut,
         signal,

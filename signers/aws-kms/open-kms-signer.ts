@@ -11,10 +11,10 @@ import { kmsAlgorithms, rawBytes } from './key-specs.js'
 import type { KmsRegion } from './kms-region.js'
 import { pinKey, type PinnedKey } from './pinned-key.js'
 
-/** The regions in order of preference, of which one at least is there. */
+/** At least one region, in order of preference. */
 export type Regions = readonly [KmsRegion, ...KmsRegion[]]
 
-/** Opens one key, in each region that answers. Throws as `SignerProvider.open`. */
+/** Opens one key in each region that answers. Throws like `SignerProvider.open`. */
 export const openKmsSigner = async (
   regions: Regions,
   ref: string,
@@ -31,7 +31,7 @@ export const openKmsSigner = async (
   const openings = await Promise.allSettled(regions.map((region) => pinIn(region, { signal, milliseconds })))
   signal.throwIfAborted()
   const failures = openings.flatMap((opening) => (opening.status === 'rejected' ? [opening.reason as unknown] : []))
-  // A fault of one region is reported at once; the others stand in for one that does not answer.
+  // A fault in one region is reported at once; a region that does not answer is covered by the others.
   const wrong = failures.find((failure) => !(failure instanceof Unavailable))
   if (wrong !== undefined) throw wrong as Error
   let first: PinnedKey | undefined
@@ -86,8 +86,9 @@ const checkSameKey = (first: PinnedKey, other: PinnedKey): void => {
 }
 
 /**
- * Asks one region after the other until one answers, those that lately did not answer last. Each has its share of the
- * time that is left, and the last one all of it. Throws the first `Unavailable`, or at once what another region cannot cure.
+ * Tries the regions in turn until one answers; those that recently did not answer come last. Each gets a share of the
+ * remaining time, the last one all of it. Throws the first `Unavailable`, or at once an error that another region
+ * cannot fix.
  */
 export const inTurn = async <T>(
   regions: Regions,

@@ -14,29 +14,29 @@ import type { KmsRegion } from './kms-region.js'
 import { kmsAlgorithms, rawBytes } from './key-specs.js'
 import { joseFromDer } from './ecdsa-signature.js'
 
-/** How long a call may last, and what ends it before. */
+/** The longest time for a call, and the signal that ends it earlier. */
 export interface CallLimits {
   readonly signal: AbortSignal
   readonly milliseconds: number
 }
 
-/** What KMS answered, in JOSE form, and its name of the request. */
+/** The answer of KMS in JOSE form, and its request id. */
 export interface KmsSignature {
-  /** Empty where there is a flaw: it verifies with no key, so that the verification quarantines this one (F16). */
+  /** Empty if malformed: it then verifies with no key, and verification quarantines this one (F16). */
   readonly signature: Uint8Array
   readonly flaw?: string
   readonly requestId: string | undefined
 }
 
-/** One key in one region, by its ARN: an alias that is moved to another key changes nothing here. */
+/** One key in one region, by its ARN, so that moving the alias to another key changes nothing here. */
 export interface PinnedKey {
   readonly arn: string
   readonly key: GuardedKey
-  /** Throws as `KmsRegion.call`. */
+  /** Throws like `KmsRegion.call`. */
   sign(message: Uint8Array, limits: CallLimits): Promise<KmsSignature>
 }
 
-/** Asks what the key is, checks that it may sign `alg`, and fetches its public half. Throws as `KmsRegion.call`. */
+/** Looks up the key, checks that it may sign `alg`, and fetches its public half. Throws like `KmsRegion.call`. */
 export const pinKey = async (region: KmsRegion, ref: string, alg: JwsAlg, limits: CallLimits): Promise<PinnedKey> => {
   const { KeyMetadata: metadata } = await region.call({
     subject: { action: 'DescribeKey', ref },
@@ -49,8 +49,8 @@ export const pinKey = async (region: KmsRegion, ref: string, alg: JwsAlg, limits
     ...limits,
     send: (client, abortSignal) => client.send(new GetPublicKeyCommand({ KeyId: arn }), { abortSignal }),
   })
-  // A reply about another key is never trusted: its `KeyId` is the ARN of the key that was used. A double of KMS may give the id alone,
-  // which names the same key: the ARN was asked for.
+  // A reply about another key is never trusted: its `KeyId` is the ARN of the key that was used. A double of KMS may
+  // return only the id, which names the same key, because the request named the ARN.
   if (KeyId !== arn && KeyId !== idOf(arn))
     throw new KeyRefused(`KMS answered GetPublicKey for ${arn} with another key: ${KeyId ?? 'none'}`)
   const key = readPublicKey(PublicKey, arn, alg)

@@ -2,14 +2,15 @@ import type { KMSClientConfig } from '@aws-sdk/client-kms'
 
 type RetryStrategy = Exclude<KMSClientConfig['retryStrategy'], undefined | { readonly retry: unknown }>
 
-/** Four attempts of which 30 % are throttled fail together once in 123. */
+/** With 30 % of attempts throttled, all four fail once in 123 calls. */
 export const attempts = 4
-/** Milliseconds before the second attempt at most; each further wait doubles. */
+/** Maximum milliseconds before the second attempt. Each further wait doubles. */
 const waits = { THROTTLING: 100, TRANSIENT: 25 } as const
 
 /**
- * When the SDK tries again: as its own strategy what is throttled or passing, but with waits that fit into a deadline of
- * two seconds, where its own one waits up to a second before the second attempt and two before the third. Full jitter.
+ * Retries what the SDK's own strategy retries (throttling and passing errors), but with waits that fit into a
+ * deadline of two seconds; the SDK waits up to one second before the second attempt and two before the third. Full
+ * jitter.
  */
 export const retryStrategy: RetryStrategy = {
   acquireInitialRetryToken: async () => token(0, 0),

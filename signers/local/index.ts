@@ -19,18 +19,18 @@ import { checkDirectory, makeKeyFile, readKeyFile } from './key-file.js'
 import { loopQueue, poolQueue, type SignatureQueue } from './signature-queue.js'
 
 const options = z.strictObject({
-  /** Where the PKCS#8 files are; relative to the working directory. */
+  /** The directory of the PKCS#8 files, relative to the working directory. */
   directory: z.string().min(1),
-  /** Make a key that is configured and has no file yet. */
+  /** Whether to create the file of a configured key that has none yet. */
   create: z.boolean().default(false),
 })
 
-/** Leaves 3 of the 5 ms that a turn of the event loop may last to the answers. */
+/** Leaves 3 ms of the 5 ms that a turn of the event loop may last to the answers. */
 const turnMs = 2
-/** One thread of the pool's four stays free for files and password hashes. */
+/** One of the pool's four threads stays free for files and password hashes. */
 const poolWidth = 3
 
-/** The public half, which passes the guard that keys from outside pass. */
+/** Checks the public half with the same guard as keys from outside. */
 const checkFit = (ref: string, alg: JwsAlg, privateKey: KeyObject): GuardedKey => {
   try {
     return checkPublicJwk(createPublicKey(privateKey).export({ format: 'jwk' }), [alg])
@@ -40,7 +40,7 @@ const checkFit = (ref: string, alg: JwsAlg, privateKey: KeyObject): GuardedKey =
   }
 }
 
-/** The private key lives in this closure alone: no member of the signer leads to it. */
+/** The private key is held in this closure only: no member of the signer leads to it. */
 const openSigner = async (
   ref: string,
   alg: JwsAlg,
@@ -56,14 +56,14 @@ const openSigner = async (
     publicJwk: jwk,
     sign: (message: Uint8Array, signal: AbortSignal) => queue.sign(digest, input, message, signal),
   })
-  // A file can hold halves of two keys.
+  // A file may hold halves of two different keys.
   const probe = randomBytes(32)
   if (!verify(digest, probe, keyInput(alg, publicKey), await signer.sign(probe, signal)))
     throw new KeyRefused(`${ref} is damaged: its signatures fail verification`)
   return signer
 }
 
-/** Keys in PKCS#8 files of one directory (mode 0700) that no other user can read (mode 0600). */
+/** Keys in PKCS#8 files (mode 0600) in one directory (mode 0700), readable by no other user. */
 export default defineSigner<z.infer<typeof options>>({
   name: 'local',
   apiVersion: 1,
@@ -100,7 +100,7 @@ export default defineSigner<z.infer<typeof options>>({
         if (!made) throw new KeyRefused(`${ref} already exists in ${directory}`)
         return ref
       },
-      // Nothing is held open: neither a file nor a thread.
+      // Neither a file nor a thread is kept open.
       [Symbol.asyncDispose]: () => Promise.resolve(),
     }
   },

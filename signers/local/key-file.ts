@@ -21,7 +21,7 @@ const refusals: Readonly<Record<string, string>> = {
   EROFS: 'cannot be created on a read-only file system',
 }
 
-/** What an operator must fix is refused; a disk or a process that has no more to give may have it later. */
+/** A problem that an operator must fix is a refusal; exhausted resources of disk or process may recover. */
 const failureAt = (path: string, cause: unknown): Error => {
   if (cause instanceof KeyRefused || cause instanceof Unavailable) return cause
   const refusal = refusals[errorCode(cause) ?? '']
@@ -29,7 +29,7 @@ const failureAt = (path: string, cause: unknown): Error => {
   return new Unavailable(component, 'no', 'The key directory cannot be used.', { cause })
 }
 
-/** A name inside of the directory and nothing else: no separator, no `..`, nothing hidden. */
+/** Requires a plain name inside the directory: no separator, no `..`, nothing hidden. */
 const checkRef = (ref: string): void => {
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(ref)) return
   throw new KeyRefused(
@@ -37,7 +37,7 @@ const checkRef = (ref: string): void => {
   )
 }
 
-/** Throws `KeyRefused` when others can list or change the directory, `Unavailable` when it cannot be asked. */
+/** Throws `KeyRefused` when others can list or change the directory, and `Unavailable` when it cannot be read. */
 export const checkDirectory = async (directory: string): Promise<void> => {
   try {
     const found = await stat(directory)
@@ -50,13 +50,16 @@ export const checkDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/** The key of a PKCS#8 PEM file, or undefined when there is no such file. Throws `KeyRefused` and `Unavailable`. */
+/**
+ * Reads the key of a PKCS#8 PEM file, or returns undefined when there is no such file. Throws `KeyRefused` and
+ * `Unavailable`.
+ */
 export const readKeyFile = async (directory: string, ref: string): Promise<KeyObject | undefined> => {
   checkRef(ref)
   const path = join(directory, ref)
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    // Of the file that was opened, so that nobody can exchange it between the question and the reading.
+    // Checks the opened file, so that it cannot be exchanged between the check and the reading.
     const found = await file.stat()
     if (!found.isFile()) throw new KeyRefused(`${path} is not a file`)
     if ((found.mode & forOthers) !== 0) throw new KeyRefused(`${path} is open to other users; run: chmod 600 ${path}`)
@@ -78,7 +81,7 @@ const parseKey = (path: string, pem: Buffer): KeyObject => {
     return createPrivateKey(pem)
   } catch (cause) {
     if (cause instanceof KeyRefused) throw cause
-    // The cause stays here: what OpenSSL says of a private key is nobody else's business.
+    // The cause is dropped, because OpenSSL's messages about a private key must not leave this function.
     throw new KeyRefused(`${path} is damaged: it cannot be read as a PKCS#8 key`)
   } finally {
     pem.fill(0)
@@ -91,8 +94,8 @@ const generate = promisify(generateKeyPair) as unknown as (
 ) => Promise<{ privateKey: KeyObject }>
 
 /**
- * Makes a key and its file. `made` is false when there was a file of this name before, which stays as it is: of several
- * processes that start at once one makes the key and all use it. Throws `KeyRefused` and `Unavailable`.
+ * Creates a key and its file. `made` is false when the file already existed; it is left as it is, so that of several
+ * processes starting at once one creates the key and all use it. Throws `KeyRefused` and `Unavailable`.
  */
 export const makeKeyFile = async (directory: string, ref: string, type: KeyType): Promise<{ made: boolean }> => {
   checkRef(ref)
@@ -101,8 +104,9 @@ export const makeKeyFile = async (directory: string, ref: string, type: KeyType)
     await mkdir(directory, { recursive: true, mode: 0o700 })
     await checkDirectory(directory)
     const { node } = keyTypes[type]
-    // RSA: 2048 bits, what every relying party takes; 3072 would cost three times the CPU of each signature, and keys
-    // of a token service live for months, not for decades (NIST SP 800-57 part 1, table 4: 2048 bits until 2030).
+    // RSA keys get 2048 bits, which every relying party accepts. 3072 bits would cost three times the CPU per
+    // signature, and keys of a token service live for months, not decades (NIST SP 800-57 part 1, table 4: 2048 bits
+    // until 2030).
     const { privateKey } = await generate(node.type, { modulusLength: 2048, namedCurve: node.namedCurve })
     return await placeFile(directory, path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   } catch (error) {
@@ -110,7 +114,7 @@ export const makeKeyFile = async (directory: string, ref: string, type: KeyType)
   }
 }
 
-/** Linking a finished file makes it appear whole and exactly once, where renaming would replace another process's key. */
+/** Linking a finished file makes it appear complete and exactly once; renaming could replace another process's key. */
 const placeFile = async (directory: string, path: string, pem: string | Buffer): Promise<{ made: boolean }> => {
   const temporary = join(directory, `.${randomUUID()}.tmp`)
   try {

@@ -1,7 +1,7 @@
 import { sign, type SignKeyObjectInput } from 'node:crypto'
 import { createTurnQueue, Unavailable } from '../../core/api/signer.js'
 
-/** One signature that waits. */
+/** A waiting signature. */
 interface Job {
   readonly digest: string | null
   readonly key: SignKeyObjectInput
@@ -12,11 +12,11 @@ interface Job {
 }
 
 export interface SignatureQueue {
-  /** Rejects with the signal's reason when it is aborted before its turn, and with `Unavailable` when too many wait. */
+  /** Rejects with the signal's reason when aborted before its turn, and with `Unavailable` when too many wait. */
   sign(digest: string | null, key: SignKeyObjectInput, message: Uint8Array, signal: AbortSignal): Promise<Uint8Array>
 }
 
-/** More than any number of requests that may be open at once: beyond it the process is not keeping up. */
+/** More than the number of requests that can be open at once. Beyond it the process is not keeping up. */
 const maxWaiting = 10_000
 const component = 'signers.local'
 
@@ -33,8 +33,8 @@ const enqueue = (
 }
 
 /**
- * Signs on the event loop, all signatures of one turn together. Measured on one core with 64 connections, ES256: 23,000
- * answers a second against the thread pool's 14,000, p99 6 ms against 9 ms.
+ * Signs on the event loop, all signatures of one turn together. Measured on one core with 64 connections and ES256:
+ * 23,000 answers a second against 14,000 on the thread pool, p99 6 ms against 9 ms.
  */
 export const loopQueue = (turnMs: number): SignatureQueue => {
   const queue = createTurnQueue<Job>(turnMs, ({ digest, key, message, signal, resolve, reject }) => {
@@ -49,11 +49,11 @@ export const loopQueue = (turnMs: number): SignatureQueue => {
 }
 
 /**
- * Signs on the thread pool, `width` at a time, what takes 0.2 to 0.6 ms a signature. Measured on one core with 64
- * connections, RS256: within 8 % of the loop's 3,700 answers a second, the slowest 45 ms instead of 300 ms, and 3 ms
- * instead of 9 ms (p99) until anything else has its turn; further cores come on top. What is more than `width` waits
- * here and not in the pool, so that an aborted signature is never made, and files and password hashes do not queue
- * behind signatures.
+ * Signs on the thread pool, `width` at a time, for algorithms that take 0.2 to 0.6 ms. Measured on one core with 64
+ * connections and RS256: within 8 % of the loop's 3,700 answers a second, the slowest 45 ms instead of 300 ms, and 3
+ * ms instead of 9 ms (p99) until other work gets its turn; further cores add to that. Signatures beyond `width` wait
+ * here and not in the pool, so that an aborted one is never made, and files and password hashes do not queue behind
+ * them.
  */
 export const poolQueue = (width: number): SignatureQueue => {
   const waiting: Job[] = []

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 import type { ChildOptions, ChildReport } from './protocol.js'
 import type { Failure } from './return-codes.js'
 
-/** What any program needs, and nothing that may be a secret of ours: the PIN is often in our environment. */
+/** Variables that any program needs, and none that may be a secret: the PIN is often in our environment. */
 const inherited = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH']
 
 export interface ForkedChild {
   readonly pid: number
-  /** One for each session. */
+  /** One socket per session. */
   readonly sockets: readonly Socket[]
   readonly ended: Promise<Failure>
   /** Answers `login-begins`. */
@@ -17,10 +17,10 @@ export interface ForkedChild {
   kill(): void
 }
 
-/** Compiled, also when this file is run from its source: threads start without a loader of TypeScript. */
+/** Compiled, even when this file runs from source, because threads start without a TypeScript loader. */
 const childFile = import.meta.url.endsWith('.ts') ? '../../dist/signers/pkcs11/child.js' : './child.js'
 
-/** Starts the process; it is ready when it reports so. */
+/** Starts the process, which reports when it is ready. */
 export const forkChild = (
   options: ChildOptions,
   environment: Readonly<Record<string, string>>,
@@ -30,7 +30,7 @@ export const forkChild = (
   const sessions = Array.from({ length: options.sessions }, () => 'pipe' as const)
   const child = fork(fileURLToPath(new URL(childFile, import.meta.url)), [], {
     env: { ...env, ...environment },
-    // Not ours: an inspector's port is taken, and a profile is of one process.
+    // Our own arguments are not passed on: an inspector's port is taken, and a profile belongs to one process.
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', ...sessions],
   })

@@ -1,23 +1,23 @@
 /**
- * The process that loads the vendor's library, forked by `child-process.ts`. Its main thread makes no call into the
- * library, so that it always hears when the parent is gone, even while the library hangs.
+ * The process that loads the vendor's library, forked by `child-process.ts`. Its main thread never calls the library,
+ * so it always notices when the parent is gone, even while the library hangs.
  */
 import { Worker } from 'node:worker_threads'
 import { letLogin, newGate } from './login.js'
 import type { ChildOptions, ChildReport } from './protocol.js'
 import type { ThreadData, ThreadReport } from './session-thread.js'
 
-/** After standard input, output, error, and Node's own channel. */
+/** The descriptors after standard input, output, error, and Node's own channel. */
 const firstFd = 4
-/** Milliseconds until a session that the token did not grant is asked for again; each time twice as long. */
+/** Milliseconds until a refused session is requested again. Each wait is twice as long as the one before. */
 const askAgainMs = { first: 1000, last: 60_000 } as const
 
-/** The end of all threads at once, also of those that are inside of the library: any other end waits for them. */
+/** Ends all threads at once, including those inside the library; any other exit would wait for them. */
 const end = (): void => {
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** A parent that no message reaches is gone, also when that is seen here before the channel's own end. */
+/** A parent that cannot be reached is gone, even if this shows before the channel closes. */
 const tell = (report: ChildReport): void => {
   process.send?.(report, (error) => {
     if (error !== null) end()
@@ -48,7 +48,7 @@ process.once('message', (options: ChildOptions) => {
   process.on('message', () => letLogin(gate))
   const sessions: number[] = []
   let shortage: string | undefined
-  /** Sessions of which nothing is known yet. */
+  /** Sessions whose outcome is not known yet. */
   let open = options.sessions
   let running = 0
 
@@ -64,7 +64,7 @@ process.once('message', (options: ChildOptions) => {
           if (attempt > 0) return tell({ event: 'joined', session })
           sessions.push(session)
           settle()
-          // The first initialises the library and logs in for all.
+          // The first session initialises the library and logs in for all.
           if (session === 0) for (let index = 1; index < options.sessions; index++) start(index)
         },
         denied: (reason) => {
@@ -73,7 +73,7 @@ process.once('message', (options: ChildOptions) => {
           setTimeout(() => start(session, attempt + 1), Math.min(askAgainMs.last, askAgainMs.first * 2 ** attempt))
         },
         ended: () => {
-          // Before it is ready, the parent ends it.
+          // Before the child is ready, the parent ends it.
           if (--running === 0 && open === 0) end()
         },
       },
@@ -82,5 +82,5 @@ process.once('message', (options: ChildOptions) => {
   start(0)
 })
 process.once('disconnect', end)
-// Sent to the whole process group, they are meant for the parent, which still signs while it drains and then disconnects.
+// Signals to the process group are meant for the parent, which still signs while it drains and then disconnects.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)

@@ -28,22 +28,22 @@ const tokenOption = z
   })
 
 const options = z.strictObject({
-  /** The vendor's library. Absolute, so that no search path decides which library gets the PIN. */
+  /** The vendor's library. The path is absolute, so that no search path decides which library gets the PIN. */
   module: z.string().regex(/^\/[^\0]+$/, 'must be the absolute path of the PKCS#11 library'),
   /** The label of the token, or a URI with `token`, `serial`, `manufacturer`, `model`, `slot-id` (RFC 7512). */
   token: tokenOption,
   pin: z.string().min(1).max(255),
-  /** Sessions that sign side by side. */
+  /** Concurrent signing sessions. */
   sessions: z.int().min(1).max(64).default(4),
-  /** Silence of the token for so long is a hang. */
+  /** A token that is silent for this long counts as hanging. */
   deadline_ms: z.int().min(100).max(60_000).default(2000),
-  /** What `C_Initialize` gives to a library that takes its configuration there, such as NSS. */
+  /** The argument of `C_Initialize` for a library that takes its configuration there, such as NSS. */
   library_parameters: z.string().min(1).max(4096).optional(),
-  /** Variables that the vendor's library reads. It sees no others of ours. */
+  /** Variables for the vendor's library, which gets no others of ours. */
   environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).default({}),
 })
 
-/** An RSA key takes a token seconds to make. */
+/** A token may take seconds to create an RSA key. */
 const createMs = 60_000
 
 const checkFit = (ref: string, alg: JwsAlg, jwk: PublicJwk): PublicJwk => {
@@ -55,7 +55,7 @@ const checkFit = (ref: string, alg: JwsAlg, jwk: PublicJwk): PublicJwk => {
   }
 }
 
-/** A URI may come from anywhere, and is shown no further than it helps. */
+/** A URI may come from anywhere, so only a useful part of it is shown. */
 const shown = (ref: string): string => ref.slice(0, 120).replace(/[^\x20-\x7e]/g, '?')
 
 const withRef = (ref: string, error: unknown): unknown =>
@@ -68,7 +68,7 @@ const openSigner = (supervisor: Supervisor, number: number, alg: JwsAlg, publicJ
     sign: (message, signal, trace) => supervisor.sign(number, message, signal, trace),
   } satisfies Signer)
 
-/** Keys in a PKCS#11 token. The vendor's library runs in a process of its own, which is supervised. */
+/** Keys in a PKCS#11 token. The vendor's library runs in its own supervised process. */
 export default defineSigner<z.infer<typeof options>>({
   name: 'pkcs11',
   apiVersion: 1,

@@ -27,7 +27,7 @@ const CKR_DEVICE_REMOVED = 0x32
 const CKR_MECHANISM_INVALID = 0x70
 const CKR_TOKEN_NOT_PRESENT = 0xe0
 
-/** More than this many matches are counted as so many. */
+/** Matches beyond this number are not counted. */
 const most = 16
 
 const find = (lib: PKCS11, session: Handle, template: Template): Handle[] => {
@@ -44,7 +44,7 @@ const named = ({ object, id }: KeySelector): Template => [
   ...(id === undefined ? [] : [{ type: CKA_ID, value: Buffer.from(id, 'hex') }]),
 ]
 
-/** Undefined where the object does not have the attribute or does not show it. */
+/** Undefined when the object lacks the attribute or does not reveal it. */
 const read = (lib: PKCS11, session: Handle, object: Handle, type: number): Buffer | undefined => {
   try {
     const [attribute] = lib.C_GetAttributeValue(session, object, [{ type }])
@@ -56,7 +56,7 @@ const read = (lib: PKCS11, session: Handle, object: Handle, type: number): Buffe
   }
 }
 
-/** A `CK_ULONG` is as wide as a pointer, in the order of the machine. */
+/** A `CK_ULONG` has the width of a pointer and the machine's byte order. */
 const numberOf = (value: Buffer | undefined): number | undefined =>
   value === undefined || value.length < 4 ? undefined : value.readUInt32LE(0)
 
@@ -70,17 +70,17 @@ const adviceFor = ({ object, id }: KeySelector): string => {
   return object === undefined ? 'name its label too, as object' : 'give each key pair a CKA_ID of its own'
 }
 
-/** Are these public halves one key, by the members of its type? None is the same where no member is named. */
+/** Whether these public halves are one key, compared by the members of its type. False if no member is named. */
 export const isSameHalf = (members: readonly string[], a: PublicJwk, b: PublicJwk): boolean => {
   const [left, right] = [new Map<string, unknown>(Object.entries(a)), new Map<string, unknown>(Object.entries(b))]
   return members.length > 0 && members.every((name) => left.has(name) && left.get(name) === right.get(name))
 }
 
-/** How many private keys match. */
+/** Counts the matching private keys. */
 export const countKeys = (lib: PKCS11, session: Handle, key: KeySelector): number =>
   find(lib, session, [{ type: CKA_CLASS, value: CKO_PRIVATE_KEY }, ...named(key)]).length
 
-/** Undefined when no key matches. Throws `TokenFailure` when several do, or when the one cannot sign `alg`. */
+/** Undefined when no key matches. Throws `TokenFailure` when several do, or when the only one cannot sign `alg`. */
 export const findKey = (lib: PKCS11, session: Handle, key: KeySelector, alg: JwsAlg): FoundKey | undefined => {
   const [handle, ...more] = find(lib, session, [{ type: CKA_CLASS, value: CKO_PRIVATE_KEY }, ...named(key)])
   if (handle === undefined) return undefined
@@ -96,8 +96,8 @@ export const findKey = (lib: PKCS11, session: Handle, key: KeySelector, alg: Jws
 const isEmpty = (value: Buffer | undefined): boolean => value === undefined || value.length === 0
 
 /**
- * The public object of a pair has the id of the private one. Where several have it, the label decides; where the private one has no
- * id, or its public one has none, the label alone.
+ * The public object of a pair has the id of the private one. If several have it, the label decides; if either object
+ * has no id, the label alone counts.
  */
 const findPublic = (lib: PKCS11, session: Handle, handle: Handle): Handle => {
   const id = read(lib, session, handle, CKA_ID)
@@ -141,7 +141,7 @@ const publicHalf = (lib: PKCS11, session: Handle, handle: Handle, alg: JwsAlg): 
   return { ...jwk, x: x ?? '', y: y ?? '' }
 }
 
-/** PKCS#11 2.40 §2.3.3: the point is wrapped in a DER octet string; some tokens leave that out. */
+/** PKCS#11 2.40 §2.3.3: the point is wrapped in a DER octet string, which some tokens omit. */
 const bare = (point: Buffer | undefined, length: number): Buffer => {
   if (point?.length === length) return point
   if (point?.length === length + 2 && point[0] === 0x04 && point[1] === length) return point.subarray(2)
@@ -157,16 +157,16 @@ const rsaHalf = (lib: PKCS11, session: Handle, handle: Handle): PublicJwk => {
   return { kty: 'RSA', n: shortest(n).toString('base64url'), e: shortest(e).toString('base64url') }
 }
 
-/** RFC 7518 §2, Base64urlUInt: no leading zeros, which some tokens have. */
+/** RFC 7518 §2, Base64urlUInt: leading zeros, which some tokens return, are removed. */
 const shortest = (bytes: Buffer): Buffer => {
   const first = bytes.findIndex((byte) => byte !== 0)
   return bytes.subarray(first < 0 ? bytes.length : first)
 }
 
-/** What a key that signs is not for. */
+/** Uses that a signing key must not have. */
 const otherUses = { DECRYPT: CKA_DECRYPT, UNWRAP: CKA_UNWRAP, DERIVE: CKA_DERIVE } as const
 
-/** A key pair with the template, and without uses that are named where `full` is false. */
+/** Generates a key pair from the template, without naming the forbidden uses when `full` is false. */
 const generate = (lib: PKCS11, session: Handle, label: string, alg: JwsAlg, full: boolean) => {
   const id = randomBytes(8)
   const shared = [
@@ -195,13 +195,14 @@ const generate = (lib: PKCS11, session: Handle, label: string, alg: JwsAlg, full
   return { handle: privateKey, key: { object: label, id: id.toString('hex') } }
 }
 
-/** The token, not the template, is what cannot do it. */
+/** Whether the token, not the template, is the reason for the failure. */
 const hopeless = (error: unknown): boolean =>
   [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_MECHANISM_INVALID].includes(codeOf(error))
 
 /**
- * Makes a key pair that never leaves the token and only signs, and reads it back. Some tokens take no template that forbids uses: the
- * second attempt has what matters alone, and `otherUses` names what such a token has left allowed. `session` must be one that may write.
+ * Creates a key pair that never leaves the token and only signs, and reads it back. Some tokens accept no template
+ * that forbids uses: the second attempt contains the essentials only, and `otherUses` names the uses that the token
+ * left allowed. `session` must be writable.
  */
 export const makeKey = (
   lib: PKCS11,

@@ -11,15 +11,18 @@ const CKF_USER_PIN_COUNT_LOW = 0x10000
 const CKF_USER_PIN_FINAL_TRY = 0x20000
 const CKF_USER_PIN_LOCKED = 0x40000
 
-/** Shared by the threads: a lock, whether the PIN was refused, whether the parent knows that a login begins, and `users`. */
+/**
+ * State shared by the threads: a lock, whether the PIN was refused, whether the parent knows that a login starts, and
+ * `users`.
+ */
 export const newGate = (): Int32Array => new Int32Array(new SharedArrayBuffer(16))
 const lock = 0
 const refused = 1
 const known = 2
-/** How many threads use the library as the first of them has initialised it. */
+/** How many threads use the library as initialised by the first of them. */
 export const users = 3
 
-/** The parent knows: go on. */
+/** The parent knows about the login, so it can proceed. */
 export const letLogin = (gate: Int32Array): void => {
   Atomics.store(gate, known, 1)
   Atomics.notify(gate, known)
@@ -27,7 +30,7 @@ export const letLogin = (gate: Int32Array): void => {
 
 const said = (text: string): string => text.replace(/[ \0]+$/, '')
 
-/** The slot of the one token that matches. Slot numbers may change with every start. */
+/** The slot of the only matching token. Slot numbers may change with every start. */
 export const findSlot = (
   lib: PKCS11,
   wanted: TokenSelector,
@@ -50,7 +53,7 @@ export const findSlot = (
   return found
 }
 
-/** A slot that lost its token since it was listed is none. */
+/** A slot that lost its token after it was listed is skipped. */
 const tokenIn = (lib: PKCS11, slot: Handle): TokenSelector | undefined => {
   try {
     const { label, serialNumber, manufacturerID, model } = lib.C_GetTokenInfo(slot)
@@ -67,8 +70,8 @@ const tokenIn = (lib: PKCS11, slot: Handle): TokenSelector | undefined => {
 }
 
 /**
- * Logs in, unless the application is (the state is one for all its sessions). One thread at a time, and none after the
- * token has refused the PIN: tokens count.
+ * Logs in unless the application is logged in, which holds for all its sessions. Only one thread does so at a time,
+ * and none after the token refused the PIN, because tokens count attempts.
  */
 export const login = (
   lib: PKCS11,
@@ -83,7 +86,7 @@ export const login = (
     if (Atomics.load(gate, refused) !== 0) throw new TokenFailure('pin', 'the PIN was refused')
     if (loggedIn.includes(lib.C_GetSessionInfo(session).state)) return
     checkCounter(lib.C_GetTokenInfo(slot).flags, pinInDoubt)
-    // A process that ends in the middle of a login must not leave a parent that knows nothing of it.
+    // If this process ends during a login, the parent must know that one was in progress.
     report({ event: 'login-begins' })
     Atomics.wait(gate, known, 0)
     Atomics.store(gate, known, 0)
@@ -107,7 +110,10 @@ const attempt = (lib: PKCS11, session: Handle, pin: string): Failure | undefined
   }
 }
 
-/** The last attempt that the token allows is a person's, and so is a second one with a PIN that may have been wrong. */
+/**
+ * The last attempt that the token allows is left to a person, and so is another one with a PIN that may have been
+ * wrong.
+ */
 const checkCounter = (flags: number, pinInDoubt: boolean): void => {
   if ((flags & CKF_USER_PIN_LOCKED) !== 0) throw new TokenFailure('pin', 'the token reports that the PIN is locked')
   if ((flags & CKF_USER_PIN_FINAL_TRY) !== 0)

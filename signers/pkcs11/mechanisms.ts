@@ -2,7 +2,7 @@ import type { Attribute, Handle, Mechanism, PKCS11, RsaPSS } from 'pkcs11js'
 import type { JwsAlg, PublicJwk } from '../../core/api/signer.js'
 import { codeOf, TokenFailure } from './return-codes.js'
 
-/** What pkcs11js 2.1 has no names for (PKCS#11 3.0 §2.3.5, §2.3.14). */
+/** Constants missing in pkcs11js 2.1 (PKCS#11 3.0 §2.3.5, §2.3.14). */
 const CKM_EDDSA = 0x1057
 const CKM_EC_EDWARDS_KEY_PAIR_GEN = 0x1055
 const CKM_ECDSA = 0x1041
@@ -28,29 +28,29 @@ type EcJwk = Extract<PublicJwk, { readonly kty: 'EC' }>
 type OkpJwk = Extract<PublicJwk, { readonly kty: 'OKP' }>
 
 interface Curve {
-  /** The members of a public key that name it. */
+  /** The members that identify the type of public key. */
   readonly jwk: Pick<EcJwk, 'kty' | 'crv'> | Pick<OkpJwk, 'kty' | 'crv'>
   readonly coordinateBytes: number
-  /** The spellings of `CKA_EC_PARAMS`; the last is what we write. */
+  /** The spellings of `CKA_EC_PARAMS`. We write the last one. */
   readonly parameters: readonly string[]
 }
 
-/** How a token signs for an algorithm. */
+/** How a token signs with an algorithm. */
 export interface SigningWay {
-  /** As PKCS#11 calls the mechanism. */
+  /** The PKCS#11 name of the mechanism. */
   readonly name: string
   readonly sign: Mechanism
-  /** The mechanism signs a digest of the message that is made here; `CKM_ECDSA_SHA256` is missing in many tokens. */
+  /** Set when the mechanism signs a digest computed here; many tokens lack `CKM_ECDSA_SHA256`. */
   readonly digest?: 'sha256' | 'sha384' | 'sha512'
-  /** What stands before the digest, in hexadecimal: with it, it is the DigestInfo of RFC 8017 §9.2. */
+  /** Precedes the digest, in hexadecimal. Together they are the DigestInfo of RFC 8017 §9.2. */
   readonly prefix?: string
 }
 
 interface MechanismRow {
   readonly keyType: number
-  /** What the token reports of the public half: a modulus, or a point on this curve. */
+  /** What the token reports about the public half: a modulus, or a point on this curve. */
   readonly half: 'modulus' | Curve
-  /** In order of preference: not every token has the first. */
+  /** In order of preference, because not every token has the first. */
   readonly ways: readonly [SigningWay, ...SigningWay[]]
   readonly generate: number
   readonly generateName: string
@@ -76,7 +76,7 @@ const ed25519: Curve = {
 /** RFC 7518 §3.5: the salt is as long as the hash. */
 const pss: RsaPSS = { type: CK_PARAMS_RSA_PSS, hashAlg: CKM_SHA256, mgf: CKG_MGF1_SHA256, saltLen: 32 }
 
-/** A token that hashes, or else one that signs the DigestInfo (RFC 8017 §9.2, note 1) of a digest that is made here. */
+/** For tokens that hash, or else that sign the DigestInfo (RFC 8017 §9.2, note 1) of a digest computed here. */
 const pkcs1 = (name: string, mechanism: number, digest: SigningWay['digest'] & string, prefix: string) =>
   [
     { name, sign: { mechanism } },
@@ -100,7 +100,7 @@ export const mechanisms: Readonly<Record<JwsAlg, MechanismRow>> = {
     ...rsa,
     ways: [
       { name: 'CKM_SHA256_RSA_PKCS_PSS', sign: { mechanism: CKM_SHA256_RSA_PKCS_PSS, parameter: pss } },
-      // p11-kit 0.24 carries the parameters of this one alone.
+      // p11-kit 0.24 transports the parameters of this mechanism only.
       { name: 'CKM_RSA_PKCS_PSS', sign: { mechanism: CKM_RSA_PKCS_PSS, parameter: pss }, digest: 'sha256' },
     ],
   },
@@ -119,7 +119,7 @@ const CKF_SIGN = 0x800
 const CKF_GENERATE_KEY_PAIR = 0x10000
 const CKR_MECHANISM_INVALID = 0x70
 
-/** False when the token says that it lacks the mechanism, or has it for something else. What it does not answer is no no. */
+/** False when the token reports that the mechanism is missing or has another use. No answer does not mean no. */
 const has = (lib: PKCS11, slot: Handle, mechanism: number, flag: number): boolean => {
   try {
     const { flags } = lib.C_GetMechanismInfo(slot, mechanism)
@@ -129,7 +129,7 @@ const has = (lib: PKCS11, slot: Handle, mechanism: number, flag: number): boolea
   }
 }
 
-/** How this token signs `alg`. Throws `TokenFailure` with the names of the mechanisms that are missing. */
+/** How this token signs `alg`. Throws `TokenFailure` with the names of the missing mechanisms. */
 export const findWay = (lib: PKCS11, slot: Handle, alg: JwsAlg): SigningWay => {
   const { ways } = mechanisms[alg]
   const found = ways.find(({ sign }) => has(lib, slot, sign.mechanism, CKF_SIGN))
@@ -138,20 +138,20 @@ export const findWay = (lib: PKCS11, slot: Handle, alg: JwsAlg): SigningWay => {
   throw new TokenFailure('refused', `the token has no ${names}, which ${alg} needs`)
 }
 
-/** Throws `TokenFailure` where the token says that it makes no such keys. */
+/** Throws `TokenFailure` when the token reports that it does not create such keys. */
 export const checkMakes = (lib: PKCS11, slot: Handle, alg: JwsAlg): void => {
   const { generate, generateName } = mechanisms[alg]
   if (has(lib, slot, generate, CKF_GENERATE_KEY_PAIR)) return
   throw new TokenFailure('refused', `the token has no ${generateName}, which makes keys for ${alg}`)
 }
 
-/** The type of key that signs `alg`, in words. */
+/** The key type for `alg`, in words. */
 export const keyName = (alg: JwsAlg): string => {
   const { half } = mechanisms[alg]
   return half === 'modulus' ? 'RSA' : half.jwk.crv
 }
 
-/** What the public half of a new key is made from. */
+/** The domain parameters of a new key's public half. */
 export const domainOf = (alg: JwsAlg): Attribute[] => {
   const { half } = mechanisms[alg]
   if (half !== 'modulus') return [{ type: CKA_EC_PARAMS, value: Buffer.from(half.parameters.at(-1) ?? '', 'hex') }]

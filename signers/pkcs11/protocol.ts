@@ -2,44 +2,47 @@ import type { JwsAlg, PublicJwk } from '../../core/api/signer.js'
 import type { Failure } from './return-codes.js'
 import type { KeySelector, TokenSelector } from './uri.js'
 
-/** To the child's main thread, over Node's own channel: never in its arguments or environment. */
+/** Sent to the child's main thread over Node's own channel, never in arguments or environment. */
 export interface ChildOptions {
   readonly module: string
   readonly token: TokenSelector
   readonly pin: string
-  /** A login began that never ended: the PIN may have been counted as wrong. */
+  /** A login started and never ended, so the PIN may have been counted as wrong. */
   readonly pinInDoubt: boolean
   readonly sessions: number
-  /** Bytes of the longest signature. With too small a buffer the token would keep the operation open. */
+  /** Length of the longest signature in bytes. With too small a buffer the token would keep the operation open. */
   readonly signatureBytes: number
   /** `pReserved` of `C_Initialize`, for libraries that take their configuration there. */
   readonly libraryParameters?: string
 }
 
-/** What a session has to tell the parent on its own. */
+/** Unsolicited reports of a session to the parent. */
 export type SessionReport =
   | { readonly event: 'login-begins' }
   | { readonly event: 'login-ended' }
   | { readonly event: 'failed'; readonly failure: Failure }
 
-/** From the child's main thread. What begins is answered with a message of any content: until then it waits. */
+/**
+ * Reports of the child's main thread. It waits for an answer, a message with any content, to a report of something
+ * that begins.
+ */
 export type ChildReport =
   | SessionReport
-  /** The numbers of the sessions that there are, and why the token did not grant all. */
+  /** The numbers of the existing sessions, and why the token did not grant all. */
   | { readonly event: 'ready'; readonly sessions: readonly number[]; readonly shortage?: string }
-  /** A session that the token grants after all. */
+  /** A session that the token granted later. */
   | { readonly event: 'joined'; readonly session: number }
 
-/** A key as a session gets it; `number` is what signatures name it by. */
+/** A key as sent to a session. Signatures refer to it by `number`. */
 export interface OpenRequest {
   readonly do: 'open'
   readonly number: number
   readonly key: KeySelector
   readonly token: TokenSelector
   readonly alg: JwsAlg
-  /** The members that tell public keys of this type apart: the child does not load the table of algorithms. */
+  /** The members that distinguish public keys of this type. The child does not load the table of algorithms. */
   readonly members: readonly string[]
-  /** What was published: another key is refused. Absent when it is opened for the first time. */
+  /** The published key; any other is refused. Absent when the key is opened for the first time. */
   readonly published?: PublicJwk
 }
 
@@ -51,7 +54,7 @@ export interface CreateRequest {
 
 export type ControlRequest = OpenRequest | CreateRequest | { readonly do: 'ping' }
 
-/** What a session answers: to `open` the public key, to `create` the URI and what else the key may be used for. */
+/** Answers of a session: for `open` the public key, for `create` the URI and what else the key may be used for. */
 export interface ControlResults {
   open: PublicJwk
   create: { readonly token: TokenSelector; readonly key: KeySelector; readonly otherUses: readonly string[] }
@@ -59,16 +62,15 @@ export interface ControlResults {
 }
 
 /**
- * Frames on the socket of a session, both ways: u32 length of what follows, u8 type, body. Answers come in the order
- * of the requests, so that neither needs a number.
- * `sign`: u32 number of the key, message. `control`: JSON.
- * `signature`: u32 session handle, u32 counter, u32 microseconds that it took, signature. `result`, `failure`: JSON.
+ * Frames on the socket of a session, in both directions: u32 length of the rest, u8 type, body. Answers come in the
+ * order of requests, so they need no number. `sign`: u32 number of the key, message. `control`: JSON. `signature`:
+ * u32 session handle, u32 counter, u32 microseconds taken, signature. `result`, `failure`: JSON.
  */
 export const frameTypes = { sign: 1, control: 2, signature: 3, result: 4, failure: 5 } as const
 
 export const headerBytes = 5
 
-/** Collects what arrives in pieces and gives each whole frame to `take`; the bytes are valid during the call alone. */
+/** Collects chunks and passes each whole frame to `take`. The bytes are valid only during the call. */
 export const frameReader = (take: (type: number, body: Buffer) => void): ((chunk: Buffer) => void) => {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
@@ -80,12 +82,12 @@ export const frameReader = (take: (type: number, body: Buffer) => void): ((chunk
       take(all[at + 4] ?? 0, all.subarray(at + headerBytes, end))
       at = end
     }
-    // A copy, because the reader of the child reuses its buffer.
+    // Copied, because the child's reader reuses its buffer.
     rest = at === all.length ? Buffer.alloc(0) : Buffer.from(all.subarray(at))
   }
 }
 
-/** One frame with its body as JSON. */
+/** Builds a frame with a JSON body. */
 export const jsonFrame = (type: number, value: unknown): Buffer => {
   const body = Buffer.from(JSON.stringify(value))
   const frame = Buffer.allocUnsafe(headerBytes + body.length)

@@ -1,17 +1,17 @@
 /**
- * What is done about a failure: `retry`: reopen the session, log in, find the key again, once; `reset`: restart
- * the child; `refused`: nothing, until an operator acts; `pin`: the same, and the PIN is not tried again; `final`: the same,
- * and the library is not started again.
+ * How a failure is handled. `retry`: reopen the session, log in and find the key again, once. `reset`: restart the
+ * child. `refused`: nothing until an operator acts. `pin`: the same, and the PIN is not tried again. `final`: the
+ * same, and the library is not started again.
  */
 export type FailureKind = 'retry' | 'reset' | 'refused' | 'pin' | 'final'
 
-/** Crosses the process boundary. `message` says nothing secret. */
+/** Crosses the process boundary. `message` contains no secret. */
 export interface Failure {
   readonly kind: FailureKind
   readonly message: string
 }
 
-/** PKCS#11 2.40 §5.1, 3.0 §5.1. A code that is not here resets the child: nothing else brings an unknown state to an end. */
+/** PKCS#11 2.40 §5.1, 3.0 §5.1. Any other code restarts the child, because nothing else clears an unknown state. */
 const codesByKind = {
   refused: {
     ARGUMENTS_BAD: 0x07,
@@ -99,7 +99,7 @@ const returnCodes: ReadonlyMap<number, readonly [name: string, kind: FailureKind
   ),
 )
 
-/** A failure of our own making, or one that was already judged. */
+/** A failure of our own, or one that was already classified. */
 export class TokenFailure extends Error {
   override readonly name = 'TokenFailure'
   readonly kind: FailureKind
@@ -110,13 +110,16 @@ export class TokenFailure extends Error {
   }
 }
 
-/** The return code of what a call of the library threw. pkcs11js has it in the text alone for some functions; 0: there is none. */
+/**
+ * The return code in an error thrown by the library. For some functions pkcs11js has it only in the text. 0 means
+ * that there is none.
+ */
 export const codeOf = (error: unknown): number => {
   const { code, message } = error as { code?: unknown; message?: unknown }
   return typeof code === 'number' ? code : Number(/^CKR_\w+:(\d+)/.exec(String(message))?.[1] ?? 0)
 }
 
-/** Judges what a call of the library threw. */
+/** Classifies an error thrown by the library. */
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof TokenFailure) return { kind: error.kind, message: error.message }
   const { message, stack } = error as { message?: unknown; stack?: unknown }

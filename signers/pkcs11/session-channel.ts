@@ -12,13 +12,13 @@ import type { Failure } from './return-codes.js'
 
 export const component = 'signers.pkcs11'
 
-/** The caller's error. Nothing was applied: a signature that nobody has seen does not count. */
+/** The error for the caller. Nothing was applied: a signature that nobody has seen does not count. */
 export const errorOf = ({ kind, message }: Failure): KeyRefused | Unavailable =>
   kind === 'refused' || kind === 'pin' || kind === 'final'
     ? new KeyRefused(message)
     : new Unavailable(component, 'no', message)
 
-/** One signature that somebody waits for. */
+/** A signature that a caller waits for. */
 export interface SignatureJob {
   readonly key: number
   readonly message: Uint8Array
@@ -30,21 +30,21 @@ export interface SignatureJob {
 }
 
 interface ControlJob {
-  /** How long it may take, when that is not the deadline of all. */
+  /** Its time limit, if different from the common deadline. */
   readonly allowanceMs: number
   readonly signal: AbortSignal
   readonly resolve: (result: unknown) => void
   readonly reject: (reason: unknown) => void
 }
 
-/** The parent's end of one session. */
+/** The parent's side of one session. */
 export interface SessionChannel {
   readonly waiting: number
-  /** Signatures that keep it busy for a short while. */
+  /** How many signatures keep it busy for a short while. */
   readonly window: number
-  /** How many more signatures it takes now: enough to keep it busy, and no more than a short while. */
+  /** How many more signatures it accepts now: enough to stay busy for a short while. */
   free(): number
-  /** As many signatures as are worth waking a session for. */
+  /** The number of signatures worth waking a session for. */
   worthwhile(): number
   send(jobs: readonly SignatureJob[]): void
   ask<Request extends ControlRequest>(
@@ -52,26 +52,26 @@ export interface SessionChannel {
     signal: AbortSignal,
     allowanceMs: number,
   ): Promise<ControlResults[Request['do']]>
-  /** Rejects what was aborted, and says whether the session has been silent for longer than it may. */
+  /** Rejects aborted jobs, and returns whether the session has been silent for too long. */
   sweep(now: number, deadlineMs: number): 'alive' | 'hung'
   fail(error: Error): void
   end(): void
 }
 
 export interface ChannelEvents {
-  /** Signatures came: there is room again. */
+  /** Called when signatures have arrived, so there is space again. */
   readonly answered: () => void
-  /** The library has to be restarted. */
+  /** Called when the library has to be restarted. */
   readonly reset: (failure: Failure) => void
 }
 
-/** Work in a session, in microseconds: two turns of the event loop, so that it never waits for us. */
+/** Work queued in a session, in microseconds: two turns of the event loop, so that it never waits for us. */
 const aheadMicros = 8000
 const worthMicros = 500
 const most = 256
 const signatureHead = 12
 
-/** `pid` is how the log of the token may name us. */
+/** `pid` may identify us in the token's log. */
 export const openChannel = (socket: Socket, pid: number, events: ChannelEvents): SessionChannel => {
   // Answers come in the order of the requests.
   let inFlight: (SignatureJob | ControlJob)[] = []
@@ -114,7 +114,7 @@ export const openChannel = (socket: Socket, pid: number, events: ChannelEvents):
     }
     events.answered()
   })
-  // The end of the process is what counts, and the process reports it.
+  // Only the end of the process matters, and the process reports it.
   socket.on('error', () => undefined)
 
   return {
@@ -147,7 +147,7 @@ export const openChannel = (socket: Socket, pid: number, events: ChannelEvents):
     },
     ask: (request, signal, allowanceMs) =>
       new Promise((resolve, reject) => {
-        // No signature shall wait behind what may take long.
+        // Signatures must not wait behind an operation that may take long.
         exclusive = true
         add({ allowanceMs, signal, resolve: resolve as (result: unknown) => void, reject })
         socket.write(jsonFrame(frameTypes.control, request))

@@ -14,7 +14,10 @@ import { users } from './login.js'
 import { codeOf, failureOf, TokenFailure } from './return-codes.js'
 import { openTokenSession, type TokenSession } from './token-session.js'
 
-/** What a thread is started with. `first`: it logs in, as a rule for all; any other may find that the token grants no more. */
+/**
+ * The data that a thread starts with. `first`: it normally logs in for all; any other may find that the token grants
+ * no more sessions.
+ */
 export interface ThreadData {
   readonly options: ChildOptions
   readonly fd: number
@@ -22,15 +25,15 @@ export interface ThreadData {
   readonly first: boolean
 }
 
-/** To the main thread. `denied`: the token grants no further session now. */
+/** Sent to the main thread. `denied`: the token grants no further session now. */
 export type ThreadReport =
   SessionReport | { readonly event: 'ready' } | { readonly event: 'denied'; readonly reason: string }
 
 const CKF_OS_LOCKING_OK = 2
 const CKR_CRYPTOKI_ALREADY_INITIALIZED = 0x191
-/** `CKR_ARGUMENTS_BAD` and `CKR_CANT_LOCK`: the library wants other parameters, or has no locks. */
+/** `CKR_ARGUMENTS_BAD` and `CKR_CANT_LOCK`: the library needs other parameters, or has no locks. */
 const notAsConfigured = [0x07, 0x0a]
-/** Answers leave at the latest so long after the first of them was made. */
+/** Longest time between the first answer of a batch and sending it. */
 const holdMs = 2
 const signatureHead = headerBytes + 12
 
@@ -57,13 +60,13 @@ const loadLibrary = async (): Promise<PKCS11> => {
 }
 
 /**
- * Most libraries are initialised once for the process. Some, such as p11-kit's, give an instance of their own to each thread, which wants
- * that too. Resolves with how to finalise what the thread uses, when its session is closed.
+ * Most libraries are initialised once per process. Some, such as p11-kit's, give each thread its own instance, which
+ * has to be initialised too. Resolves with a function that finalises the thread's use after its session is closed.
  */
 const initialize = (lib: PKCS11): (() => void) => {
   const { libraryParameters } = options
   try {
-    // Without its locks a library crashes as soon as two threads use it.
+    // Without its locks, a library crashes as soon as two threads use it.
     lib.C_Initialize({ flags: CKF_OS_LOCKING_OK, ...(libraryParameters !== undefined && { libraryParameters }) })
     if (!first) return () => lib.C_Finalize()
   } catch (error) {
@@ -76,7 +79,7 @@ const initialize = (lib: PKCS11): (() => void) => {
   }
 }
 
-/** Reads requests and writes answers, blocking: no event loop stands between the socket and the token. */
+/** Reads requests and writes answers with blocking calls, without an event loop between the socket and the token. */
 const serve = (session: TokenSession): void => {
   let answers: Buffer[] = []
   let heldSince = 0
@@ -127,7 +130,7 @@ const serve = (session: TokenSession): void => {
   session.close()
 }
 
-/** What goes wrong at the end concerns nobody: the process ends in any case. */
+/** Errors at the end do not matter, because the process exits in any case. */
 const quietly = (finalize: () => void): void => {
   try {
     finalize()

@@ -1,26 +1,26 @@
 import { Unavailable, type SignatureTrace } from '../../core/api/signer.js'
 import { component, type SessionChannel, type SignatureJob } from './session-channel.js'
 
-/** More than any number of requests that may be open at once: beyond it the process is not keeping up. */
+/** More than the number of requests that can be open at once. Beyond it the process is not keeping up. */
 const maxWaiting = 10_000
 
 export interface SignatureQueue {
-  /** Signatures that keep every session busy. Undefined while there is none. */
+  /** How many signatures keep every session busy. Undefined while there is no session. */
   readonly room: number | undefined
-  /** Rejects with the signal's reason, with `Unavailable`, or with what the session answers. */
+  /** Rejects with the signal's reason, with `Unavailable`, or with the session's error. */
   sign(key: number, message: Uint8Array, signal: AbortSignal, trace?: SignatureTrace): Promise<Uint8Array>
   connect(channels: readonly SessionChannel[]): void
-  /** Rejects all that wait. */
+  /** Rejects all waiting signatures. */
   disconnect(error: Error): void
-  /** Sends what there is room for. */
+  /** Sends as many as the sessions accept. */
   dispatch(): void
-  /** Rejects what was aborted or has waited for longer than `deadlineMs`. */
+  /** Rejects aborted signatures and those that have waited longer than `deadlineMs`. */
   sweep(now: number, deadlineMs: number): void
 }
 
 /**
- * The signatures of one turn of the event loop go to the sessions together, in one message for each. What there is no
- * room for waits here and not in a session, so that what is aborted meanwhile never reaches the token.
+ * Sends the signatures of one turn of the event loop to the sessions together, one message each. The rest wait here
+ * and not in a session, so that those aborted meanwhile never reach the token.
  */
 export const createSignatureQueue = (): SignatureQueue => {
   let waiting: SignatureJob[] = []
@@ -60,7 +60,7 @@ export const createSignatureQueue = (): SignatureQueue => {
   return {
     get room() {
       if (channels.length === 0) return undefined
-      // As much again waits here, so that a session whose answers have come is given its next work at once.
+      // As many again wait here, so that a session gets its next work as soon as it has answered.
       return channels.reduce((sum, { window }) => sum + 2 * window, 0)
     },
     sign(key, message, signal, trace) {

@@ -5,10 +5,10 @@ import type { Failure } from './return-codes.js'
 import { component, errorOf, openChannel, type SessionChannel } from './session-channel.js'
 import { createSignatureQueue, type SignatureQueue } from './signature-queue.js'
 
-/** Loading the library, initialising it and logging in to a token that is far away. */
+/** Covers loading and initialising the library, and logging in to a distant token. */
 const startMs = 15_000
 const backoffMs = { first: 100, last: 5000 } as const
-/** A child that was ready for so long was no failed start. */
+/** A child that was ready for this long did not fail to start. */
 const soundMs = 1000
 const sweepMs = 25
 const closeMs = 2000
@@ -22,24 +22,27 @@ export interface SupervisorOptions {
 
 export interface Supervisor extends AsyncDisposable {
   readonly room: number | undefined
-  /** Why nothing is tried any more, until the configuration changes. */
+  /** Why nothing is tried until the configuration changes. */
   readonly refusal: string | undefined
   readonly sign: SignatureQueue['sign']
-  /** Asks one session, starting the child if it was never started. Throws what `Signer` and `SignerProvider` throw. */
+  /**
+   * Sends a request to one session, starting the child if necessary. Throws what `Signer` and `SignerProvider` throw.
+   */
   ask<Request extends ControlRequest>(
     request: Request,
     signal: AbortSignal,
     allowanceMs?: number,
   ): Promise<ControlResults[Request['do']]>
   /**
-   * From now on every session of every child knows this key, and refuses any other behind its name. Resolves with
-   * the number to sign with (that of an earlier opening, if it was the same) when all sessions have looked for the key:
-   * SoftHSM fails to make a key while another session reads the list of objects. Rejects with the signal's reason.
+   * Registers the key with every session of every child from now on; they refuse any other key with its name.
+   * Resolves with the number to sign with (that of an earlier opening of the same key) once all sessions have looked
+   * for it, because SoftHSM fails to create a key while another session reads the list of objects. Rejects with the
+   * signal's reason.
    */
   adopt(key: OpenRequest, signal: AbortSignal): Promise<number>
 }
 
-/** What ends all attempts, until the configuration changes. */
+/** Failures that end all attempts until the configuration changes. */
 const endings: Partial<Record<Failure['kind'], string>> = {
   pin: 'The token refused the PIN. It is not tried again until the configuration changes.',
   final: 'The PKCS#11 library refused its configuration. It is not started again until the configuration changes.',
@@ -47,7 +50,10 @@ const endings: Partial<Record<Failure['kind'], string>> = {
 
 const nameOf = ({ number: _number, ...rest }: OpenRequest): string => JSON.stringify(rest)
 
-/** Keeps one child: starts it, kills it when it hangs, starts it again with growing pauses, and never repeats a wrong PIN. */
+/**
+ * Supervises one child: starts it, kills it when it hangs, restarts it with growing pauses, and never repeats a wrong
+ * PIN.
+ */
 export const supervise = ({ child: settings, environment, deadlineMs, log }: SupervisorOptions): Supervisor => {
   const queue = createSignatureQueue()
   const keys = new Map<string, OpenRequest>()
@@ -63,7 +69,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
   let loginPending = false
   let pinInDoubt = false
   let closed = false
-  /** The reason of the last failure that the log has, and whether it has the shortage of sessions. */
+  /** The last logged failure, and whether the shortage of sessions was logged. */
   let logged: string | undefined
   let shortageLogged = false
 
@@ -88,7 +94,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     if (performance.now() - readyAt > soundMs) attempts = 0
     readyAt = Infinity
     const delay = Math.min(backoffMs.last, backoffMs.first * 2 ** attempts++) * (0.75 + Math.random() / 2)
-    // A token that stays away is worth one line, not one every five seconds.
+    // A token that stays away deserves one line, not one every five seconds.
     const tell = why.message === logged ? log.debug : log.warn
     logged = why.message
     tell('The PKCS#11 process is being restarted.', { reason: why.message, delay_ms: Math.round(delay) })
@@ -119,7 +125,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
         },
       )
     shortageLogged = shortage !== undefined
-    // Before anything is signed: each session reads the public halves again.
+    // Before anything is signed, each session reads the public halves again.
     for (const key of keys.values()) for (const channel of channels) void tellOf(key, channel)
     queue.connect(channels)
     sweptAt = performance.now()
@@ -128,7 +134,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     log.info('The PKCS#11 process is ready.', { child_pid: of.pid, sessions: channels.length })
   }
 
-  /** It learns of the keys before it signs. */
+  /** The session learns the keys before it signs. */
   const join = (of: ForkedChild, session: number): void => {
     const joined = channelOf(of, session)
     channels = [...channels, ...joined]
@@ -152,11 +158,11 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
 
   const sweep = (of: ForkedChild): void => {
     const now = performance.now()
-    // After a standstill of our own the answers are there, and have not been read yet.
+    // After a stall of our own, answers have arrived but were not read yet.
     const late = now - sweptAt > deadlineMs / 2
     sweptAt = now
     queue.sweep(now, deadlineMs)
-    // Every one is swept; one that hangs ends them all.
+    // Every channel is swept; one that hangs ends them all.
     const states = channels.map((channel) => channel.sweep(now, deadlineMs))
     if (!late && states.includes('hung'))
       fail(of, { kind: 'reset', message: 'the token did not answer within the deadline, and the process was killed' })
@@ -194,7 +200,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
       void forked.ended.then(end)
     })
     starting = started
-    // What `fail` has not seen: the system gave no process.
+    // Handles a failure that `fail` has not seen: the system could not create a process.
     started.catch((error: unknown) => {
       if (starting === started) again({ kind: 'reset', message: `no process could be started: ${String(error)}` })
     })

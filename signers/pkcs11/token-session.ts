@@ -21,24 +21,24 @@ const CKF_RW_SESSION = 2
 export interface SessionContext {
   readonly lib: PKCS11
   readonly options: ChildOptions
-  /** Of `newGate`. */
+  /** From `newGate`. */
   readonly gate: Int32Array
   readonly report: (message: SessionReport) => void
 }
 
-/** A key that the parent has named, and what of it was found. */
+/** A key named by the parent, and what was found for it. */
 interface SessionKey {
   readonly request: OpenRequest
-  /** The first that was read, or what was published. */
+  /** The first public half that was read, or the published one. */
   published: PublicJwk | undefined
   handle: Handle | undefined
   way: SigningWay | undefined
-  /** Since the library was started. */
+  /** Whether it was found since the library was started. */
   seen: boolean
 }
 
 export interface TokenSession {
-  /** The handle by which the token's own log may name the session. Changes when it is reopened. */
+  /** The handle by which the token's own log may identify the session. It changes on reopening. */
   readonly handle: number
   sign(number: number, message: Buffer): Buffer
   control(request: ControlRequest): ControlResults[ControlRequest['do']]
@@ -50,7 +50,7 @@ const digestOf: (algorithm: string, message: Buffer) => Buffer =
     ? (algorithm, message) => crypto.hash(algorithm, message, 'buffer')
     : (algorithm, message) => crypto.createHash(algorithm).update(message).digest()
 
-/** One session, one operation at a time, everything synchronous: it runs in a thread of its own. */
+/** A session runs one operation at a time and everything is synchronous, because it has its own thread. */
 export const openTokenSession = ({ lib, options, gate, report }: SessionContext): TokenSession => {
   // With too small a buffer the token would keep the operation open.
   const room = Buffer.alloc(options.signatureBytes)
@@ -73,13 +73,13 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
     try {
       lib.C_CloseSession(session)
     } catch {
-      // It may have been closed by the token.
+      // The token may have closed it already.
     }
     session = undefined
     for (const key of keys.values()) key.handle = undefined
   }
 
-  /** Runs `operation`, and once more in a new session when this one was lost. */
+  /** Runs `operation`, and once again in a new session if this one was lost. */
   const recovering = <T>(operation: (session: Handle) => T): T => {
     try {
       return operation(session ?? open())
@@ -91,17 +91,18 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
       return operation(open())
     } catch (error) {
       const { kind, message } = failureOf(error)
-      // What survives a new session may not survive a restart of the library.
+      // A failure that persists in a new session may be cured by restarting the library.
       throw new TokenFailure(kind === 'retry' ? 'reset' : kind, message)
     }
   }
 
-  /** Reads the public half again each time: what is behind a name may have been exchanged. */
+  /** Reads the public half again each time, because the key behind a name may have been exchanged. */
   const find = (current: Handle, key: SessionKey): FoundKey => {
     const { request, published } = key
     const found = findKey(lib, current, request.key, request.alg)
     if (found === undefined) {
-      // A token that goes away shows no objects for a while. A new start finds it again, or finds that the key is gone.
+      // A token that is removed shows no objects for a while. A restart finds the key again, or finds that it is
+      // gone.
       if (key.seen) throw new TokenFailure('reset', 'the key is no longer there')
       throw new TokenFailure('refused', 'no private key matches; exactly one must')
     }
@@ -122,7 +123,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
     return lib.C_Sign(current, prefix === '' ? hashed : Buffer.concat([Buffer.from(prefix, 'hex'), hashed]), room)
   }
 
-  /** In the place of the session that reads, because a token may grant no further one. */
+  /** Replaces the reading session, because a token may not grant another one. */
   const create = ({ label, alg }: CreateRequest): ControlResults['create'] => {
     recovering((current) => {
       if (countKeys(lib, current, { object: label }) > 0)

@@ -1,6 +1,6 @@
 import { KeyRefused } from '../../core/api/signer.js'
 
-/** Which token is meant, by what it says of itself (RFC 7512 §2.3). Members that are absent match anything. */
+/** Identifies a token by its attributes (RFC 7512 §2.3). Absent members match anything. */
 export interface TokenSelector {
   readonly token?: string
   readonly serial?: string
@@ -9,7 +9,7 @@ export interface TokenSelector {
   readonly slot?: number
 }
 
-/** Which private key is meant. One of the two is always there. */
+/** Identifies a private key. At least one member is present. */
 export interface KeySelector {
   readonly object?: string
   /** Hexadecimal. */
@@ -84,7 +84,7 @@ const tokenOf = (found: ReadonlyMap<Attribute, string>): TokenSelector => {
   return selector
 }
 
-/** Reads the `ref` of a key. Throws `KeyRefused`. */
+/** Parses the `ref` of a key. Throws `KeyRefused`. */
 export const parseKeyUri = (uri: string): Pkcs11Uri => {
   const found = split(uri)
   const type = found.get('type')
@@ -99,7 +99,7 @@ export const parseKeyUri = (uri: string): Pkcs11Uri => {
   return { token: tokenOf(found), key }
 }
 
-/** Reads the option `token`: the label of the token, or a URI without a key. Throws `KeyRefused`. */
+/** Parses the option `token`: the label of the token, or a URI without a key. Throws `KeyRefused`. */
 export const parseTokenOption = (text: string): TokenSelector => {
   if (!text.startsWith('pkcs11:')) return { token: text }
   const found = split(text)
@@ -110,7 +110,7 @@ export const parseTokenOption = (text: string): TokenSelector => {
   return selector
 }
 
-/** Whether the token of a key's URI is the one that the signer is configured for, as far as both say. */
+/** Whether the token in a key's URI is the configured one, as far as both are specified. */
 export const sameToken = (configured: TokenSelector, asked: TokenSelector): boolean =>
   (Object.keys(asked) as (keyof TokenSelector)[]).every(
     (name) => configured[name] === undefined || configured[name] === asked[name],
@@ -124,7 +124,7 @@ const encode = (text: string): string =>
     })
     .join('')
 
-/** The URI of a private key, to be written as `ref`. */
+/** The URI of a private key, for use as `ref`. */
 export const keyUri = (token: TokenSelector, key: KeySelector): string => {
   const parts = [
     token.token === undefined ? undefined : `token=${encode(token.token)}`,

@@ -8,7 +8,7 @@ import { expiredBefore, expiryKey, keyOfExpiry } from './key.js'
 import { noteForgotten } from './forgotten.js'
 import { readEntry, refresh, type Entry, type Tables } from './tables.js'
 
-/** Index entries looked at in one turn of the event loop. */
+/** Index entries examined in one turn of the event loop. */
 const maxPerPass = 256
 const idleMs = 1_000
 const busyMs = 10
@@ -16,7 +16,7 @@ const readerCheckMs = 60_000
 
 const anchor = Buffer.from([1])
 
-/** An entry of the index that is due, and the record that it points to, if it is still there. */
+/** An index entry that is due, and its record if that still exists. */
 interface Due {
   readonly index: Buffer
   readonly key: Buffer
@@ -28,7 +28,7 @@ const mayGo = ({ entry }: Due, now: number): boolean => {
   return at !== undefined && now >= at
 }
 
-/** Removes what the index entry points to, or moves the entry; each on the condition that the record is as it was read. */
+/** Removes the record of an index entry, or moves the entry, on the condition that the record is unchanged. */
 const collectOne = ({ records, expiry }: Tables, due: Due, now: number): Promise<boolean> => {
   const { index, key, entry } = due
   if (entry === undefined) return records.ifNoExists(key, () => void expiry.remove(index))
@@ -45,7 +45,7 @@ const lastClaim = (due: readonly Due[], now: number): number => {
   return Math.max(0, ...claims.map(({ entry }) => entry?.envelope.expires ?? 0))
 }
 
-/** Collects at most `limit` expired records. True when there may be more. */
+/** Collects at most `limit` expired records. Returns true when there may be more. */
 export const collect = async (tables: Tables, now: number, limit = maxPerPass): Promise<boolean> => {
   refresh(tables)
   const due = [...tables.expiry.getKeys({ end: expiredBefore(now), limit })].map((index): Due => {
@@ -63,7 +63,7 @@ export const collect = async (tables: Tables, now: number, limit = maxPerPass): 
   return due.length === limit
 }
 
-/** Collects in the background, a bounded amount at a time, until it is stopped. Keeps no process alive. */
+/** Collects in the background, a bounded amount at a time, until stopped. It keeps no process alive. */
 export const startCollector = (environment: Environment, clock: Clock): (() => Promise<void>) => {
   let stopped = false
   let pass = Promise.resolve()
@@ -79,7 +79,7 @@ export const startCollector = (environment: Environment, clock: Clock): (() => P
         environment.readerCheck()
       }
     } catch (error) {
-      // Nothing is lost: expiry is part of every read, and the next pass comes. Writers get what the disk says.
+      // Nothing is lost: every read checks expiry, and another pass follows. Writers get the disk's error.
       await commitFailure(error)
     }
     if (!stopped) timer = wait(more ? busyMs : idleMs)

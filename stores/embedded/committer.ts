@@ -8,23 +8,25 @@ import { readEntry, refresh, type Entry, type Tables } from './tables.js'
 
 export interface Decision<R> {
   readonly result: R
-  /** What replaces the record; null removes it; absent: nothing changes. */
+  /** The new record. Null removes it; if absent, nothing changes. */
   readonly write?: Envelope | null
 }
 
 export interface Change<R> {
   readonly key: Buffer
   readonly clock: Clock
-  /** Who asks, for `Unavailable`. */
+  /** The caller's name in `Unavailable`. */
   readonly component: string
-  /** Admitted even when the store is full. */
+  /** Accepted even when the store is full. */
   readonly essential?: boolean
-  /** Given the record if it has not expired. Pure: it is asked again when another writer was faster. */
+  /**
+   * Called with the record if it has not expired. It must be pure: it is called again when another writer was faster.
+   */
   decide(current: Envelope | undefined, now: number): Decision<R>
 }
 
 export interface Committer {
-  /** Resolves when the change is on the disk. Of changes to one record, in all processes, each sees the one before. */
+  /** Resolves when the change is on disk. Changes to one record, in all processes, each see the previous one. */
   submit<R>(change: Change<R>): Promise<R>
 }
 
@@ -32,20 +34,20 @@ interface Pending {
   readonly change: Change<unknown>
   readonly since: number
   settled: boolean
-  /** True from when LMDB has it: it may happen although nobody waits any more. */
+  /** True once LMDB has the change: it may then happen although nobody waits for it any more. */
   issued: boolean
   resolve(result: unknown): void
   reject(error: unknown): void
 }
 
-/** What becomes of one record in one transaction. */
+/** The change of one record in one transaction. */
 interface Write {
   readonly key: Buffer
   readonly entry: Entry | undefined
-  /** In order: each was decided on what the one before leaves. All of it happens, or nothing. */
+  /** In order, each decided on the result of the previous one. All of it happens, or nothing. */
   readonly decided: { readonly pending: Pending; readonly result: unknown }[]
   replacement: Envelope | null
-  /** The replacement in writing; empty for a removal. */
+  /** The encoded new record; empty for a removal. */
   text: string
 }
 
@@ -56,19 +58,20 @@ interface Plan extends Decision<unknown> {
 const deadlineMs = 5_000
 const maxBatch = 256
 /**
- * Sixteen full transactions: on a disk that needs 50 ms for each, a later caller has no answer within the 800 ms that a
- * store may take (docs/design/faults.md#rule-2). While LMDB hangs this is all that is kept, however many ask.
+ * Sixteen full transactions: on a disk that needs 50 ms for each, a later caller would get no answer within the 800
+ * ms of a store (docs/design/faults.md#rule-2). While LMDB hangs, no more than this is kept, however many callers
+ * there are.
  */
 const maxQueue = 16 * maxBatch
 
 const anchor = Buffer.from([1])
 
 /**
- * Group commit by compare-and-set. All changes that wait are decided on the newest state and written as one LMDB
- * transaction in a thread, each on the condition that its record still has the version it was decided on; those that
- * come meanwhile are the next transaction. LMDB's write lock is never held while JavaScript runs, so a busy event loop
- * stops no other process. Changes to one record are decided one upon the other and written once: a counter that
- * everybody touches costs one write in each transaction.
+ * Group commit by compare-and-set. All waiting changes are decided on the newest state and written as one LMDB
+ * transaction in a thread, each on the condition that its record still has the version it was decided on; changes
+ * that arrive meanwhile form the next transaction. LMDB's write lock is never held while JavaScript runs, so a busy
+ * event loop stops no other process. Changes to one record are decided in sequence and written once, so that a
+ * popular counter costs one write per transaction.
  */
 export const createCommitter = (tables: Tables, isFull: () => boolean, disk: DiskRoom): Committer => {
   const { records, expiry } = tables
@@ -91,7 +94,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
       const message = `no answer within ${deadlineMs} ms`
       pending.reject(new Unavailable(pending.change.component, pending.issued ? 'unknown' : 'no', message))
     }
-    // Of a store that hangs for hours nobody may be remembered who has gone.
+    // While a store hangs for hours, callers that have gone must not be remembered.
     queue = queue.filter(({ settled }) => !settled)
     if (waiting.size > 0) return
     clearInterval(watchdog)
@@ -126,7 +129,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
       schedule()
     })
 
-  /** Decides one change, on what an earlier one of this transaction leaves. Throws what it is to be rejected with. */
+  /** Decides one change, on the result of an earlier one in this transaction. Throws the error for its caller. */
   const plan = ({ change }: Pending, earlier: Write | undefined, refuseNew: () => boolean): Plan => {
     const { key, clock, component, essential, decide } = change
     const entry = earlier ? earlier.entry : orUnavailable(component, () => readEntry(tables, key))
@@ -146,11 +149,12 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
     const planned = entry?.envelope.expires
     if (expires !== undefined && !(planned !== undefined && planned <= expires))
       void expiry.put(expiryKey(expires, key), anchor)
-    // A random version and not a counter: a record that was collected and came back must not look like the old one.
+    // The version is random and not a counter, because a record that was collected and written again must not look
+    // like the old one.
     return records.put(key, text, 1 + Math.random(), entry?.version ?? (null as unknown as number))
   }
 
-  /** A transaction is applied as a whole: whether it was, its first record shows. */
+  /** A transaction is applied as a whole, so its first record shows whether it was. */
   const nothingApplied = ([first]: readonly Write[]): boolean => {
     try {
       refresh(tables)
@@ -203,12 +207,12 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
         const earlier = writes.get(id)
         const { entry, result, write } = plan(pending, earlier, refuseNew)
         if (write === undefined) {
-          // Nobody can know the result before the transaction is over.
+          // The result is not known before the transaction is over.
           if (earlier) earlier.decided.push({ pending, result })
           else pending.resolve(result)
           continue
         }
-        // A record that comes and goes at once would leave nothing that another process could lose against.
+        // A record that is created and removed at once would leave nothing for another process to lose against.
         if (earlier && write === null && entry === undefined) {
           later.push(pending)
           continue

@@ -12,7 +12,7 @@ import { envelope } from './envelope.js'
 import { compositeKey } from './key.js'
 import type { Table } from './table.js'
 
-/** Records are kept under the device code; under the user code there is only the id of its record. */
+/** Records are stored under the device code. Under the user code there is only the id of the record. */
 export const createDeviceCodeStore = <R, A>(table: Table, name: string): DeviceCodeStore<R, A> => {
   type Stored = StoredDeviceCode<R, A>
   const keyOf = (id: string): Buffer => compositeKey(name, 'device', id)
@@ -34,7 +34,7 @@ export const createDeviceCodeStore = <R, A>(table: Table, name: string): DeviceC
 
   return {
     async start(id, { userCode, request, intervalSeconds }, ttlSeconds) {
-      // The user code comes first: the caller that finds a record has it alone.
+      // The user code is reserved first: the caller that gets it owns the record.
       const reserved = await table.update(keyOfUserCode(userCode), (current, now) =>
         current === undefined
           ? { result: true, write: envelope(id, now + keptSeconds(ttlSeconds) * 1000) }

@@ -1,15 +1,15 @@
 /** Written into every record. A later version reads all earlier ones. */
 export const schema = 1
 
-/** A record as it is stored. Fields that this version does not know stay as they are when the record changes. */
+/** A stored record. Fields that this version does not know are kept when the record changes. */
 export interface Envelope {
   readonly schema: number
-  /** Milliseconds since the epoch; absent: for ever. */
+  /** Milliseconds since the epoch. Absent means never. */
   readonly expires?: number
   readonly redeemed?: boolean
-  /** What was claimed: when it is collected, the store remembers that. */
+  /** Set for a claim. The store remembers when it has collected one. */
   readonly claim?: true
-  /** Milliseconds for which it is not collected although it has expired: a clock that is ahead by less takes nothing away. */
+  /** Milliseconds for which it is kept although expired, so that a clock that is ahead by less removes nothing. */
   readonly spared?: number
   readonly record: unknown
 }
@@ -20,17 +20,17 @@ export const envelope = (record: unknown, expires?: number): Envelope => ({
   record,
 })
 
-// JSON and not MessagePack: it is as fast for records of this size, and `__proto__` stays an ordinary name.
+// JSON rather than MessagePack: it is as fast for records of this size, and `__proto__` stays an ordinary name.
 export const encodeEnvelope = (value: Envelope): string => JSON.stringify(value)
 
-/** Throws when the bytes are not an envelope, or one of a later version that may mean something else. */
+/** Throws for bytes that are not an envelope, and for a later version that may have another meaning. */
 export const decodeEnvelope = (text: string): Envelope => {
   const value = JSON.parse(text) as Envelope
   if (!(value.schema <= schema)) throw new Error('The record was written by a later version')
   return value
 }
 
-/** When it may be collected; undefined: never. */
+/** When it may be collected, or undefined if never. */
 export const collectableAt = ({ expires, spared = 0 }: Envelope): number | undefined =>
   expires === undefined ? undefined : expires + spared
 

@@ -6,11 +6,11 @@ import { dataFile, examineStoreFile } from './store-file.js'
 import { probeStore } from './store-probe.js'
 import { sizeOf, type Tables } from './tables.js'
 
-/** One open LMDB environment. LMDB allows a process one for each path, so all backends of a path share it. */
+/** One open LMDB environment. LMDB allows one per path and process, so all backends of a path share it. */
 export interface Environment extends Tables {
   readonly committer: Committer
   readonly disk: DiskRoom
-  /** Clears the slots of readers that died, whose snapshots would keep old pages from being used again. */
+  /** Clears slots of dead readers, whose snapshots would prevent the reuse of old pages. */
   readerCheck(): void
   release(): Promise<void>
 }
@@ -25,7 +25,7 @@ interface Shared {
 
 const shared = new Map<string, Shared>()
 
-/** What an empty store needs. */
+/** The size of an empty store. */
 const emptyBytes = 64 * 1024
 
 const openShared = (path: string, maxBytes: number): Shared => {
@@ -33,16 +33,16 @@ const openShared = (path: string, maxBytes: number): Shared => {
   if (!existsSync(dataFile(path)) && disk.left() < emptyBytes) throw new Error('the disk is full')
   const options = {
     path,
-    // A name with a dot in it is a directory all the same.
+    // A name with a dot is a directory as well.
     noSubdir: false,
     permissionsMode: 0o600,
     maxDbs: 2,
-    // Address space only: the bound is `maxBytes`. Consuming and collecting need room above it.
+    // This is address space only; the limit is `maxBytes`. Consuming and collecting need space above it.
     mapSize: maxBytes * 2,
-    // Each commit is one explicit batch: the implicit ones leave a rejected promise behind when a commit fails.
+    // Each commit is one explicit batch; implicit ones leave a rejected promise behind when a commit fails.
     eventTurnBatching: false,
-    // LMDB as its authors made it: a commit is on the disk before the write lock is free. The other way has a second
-    // lock, whose owner's death under `kill -9` can leave the environment of another process unusable (MDB_PANIC).
+    // LMDB's original behaviour: a commit is on disk before the write lock is released. The alternative has a second
+    // lock, and if its owner dies by `kill -9`, the environment of another process can become unusable (MDB_PANIC).
     overlappingSync: false,
   }
   const root = open({ ...options, name: null as unknown as string })
@@ -71,7 +71,10 @@ const openShared = (path: string, maxBytes: number): Shared => {
   return entry
 }
 
-/** Opens the environment at `path`, or joins the one that this process has there. Throws what LMDB or the disk says. */
+/**
+ * Opens the environment at `path`, or shares the one that this process has open. Throws the error of LMDB or the
+ * disk.
+ */
 export const acquireEnvironment = async (path: string, maxBytes: number): Promise<Environment> => {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const real = realpathSync(path)

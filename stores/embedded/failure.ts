@@ -1,6 +1,6 @@
 import { Unavailable } from '../../core/api/storage.js'
 
-/** Why a commit failed: lmdb keeps it in a promise of its own, whose rejection somebody must handle. */
+/** Why a commit failed: lmdb keeps that in another promise, whose rejection must be handled. */
 export const commitFailure = async (error: unknown): Promise<unknown> => {
   const { commitError } = error as { readonly commitError?: Promise<unknown> }
   return commitError === undefined ? error : commitError.catch((cause: unknown) => cause)
@@ -9,7 +9,7 @@ export const commitFailure = async (error: unknown): Promise<unknown> => {
 export const unavailable = (component: string, applied: 'no' | 'unknown', cause: unknown): Unavailable =>
   new Unavailable(component, applied, cause instanceof Error ? cause.message : String(cause), { cause })
 
-/** For what happens before anything is written. */
+/** For failures before anything is written. */
 export const orUnavailable = <R>(component: string, act: () => R): R => {
   try {
     return act()

@@ -1,9 +1,9 @@
-/** Milliseconds after which a transaction counts as one that may never end. */
+/** Milliseconds after which a transaction may never end. */
 const hangingMs = 1_000
 
 /**
- * Node waits for its threads when the process exits, and one of LMDB's may wait for a lock that nobody gives back. While
- * `work` hangs, an exit is that of a process that was killed, which costs nothing that was reported as done.
+ * Node waits for its threads on exit, and a thread of LMDB may wait for a lock that is never released. While `work`
+ * hangs, an exit kills the process, which loses nothing that was reported as done.
  */
 export const exitInSpiteOf = (work: Promise<unknown>): void => {
   if (!isWatching) process.once('exit', killIfHanging)
@@ -13,7 +13,7 @@ export const exitInSpiteOf = (work: Promise<unknown>): void => {
   work.then(end, end)
 }
 
-/** Since when. */
+/** When each started. */
 const underway = new Map<Promise<unknown>, number>()
 let isWatching = false
 

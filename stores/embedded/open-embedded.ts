@@ -18,14 +18,14 @@ import { createTable } from './table.js'
 
 export interface EmbeddedSettings extends z.input<typeof embeddedOptions> {
   readonly clock: Clock
-  /** What `Unavailable` calls it: `storage.records`. */
+  /** Its name in `Unavailable`: `storage.records`. */
   readonly component?: string
 }
 
-// No collection begins with NUL, so this is no record of one.
+// No collection name starts with NUL, so this key never collides with a record.
 const pingKey = Buffer.from('\0ping')
 
-/** Milliseconds for closing: where LMDB hangs it never ends, and nothing that was reported as done depends on it. */
+/** Milliseconds for closing, which never ends when LMDB hangs. Nothing that was reported as done depends on it. */
 const closingMs = 2_000
 
 const checkName = (name: string): string => {
@@ -34,8 +34,8 @@ const checkName = (name: string): string => {
 }
 
 /**
- * The store of one host: LMDB in a directory, durable, for several processes at once. Of what a member resolves,
- * nothing is lost to `kill -9` or a power cut. Throws `Unavailable` when the directory cannot be used.
+ * The store of one host: LMDB in a directory, durable, for several processes at once. Once a method has resolved, its
+ * effect survives `kill -9` and a power cut. Throws `Unavailable` when the directory cannot be used.
  */
 export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageBackend> => {
   const { clock, component = 'storage.embedded', ...options } = settings
@@ -64,7 +64,7 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
     counters: (name) => createCounterStore(table, checkName(name)),
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(table, checkName(name)),
     room: createRoom(maxBytes),
-    // A write, because a store that only reads does not answer: a full disk shows here.
+    // Pings by writing, because a read-only store does not work; this also detects a full disk.
     ping: (signal) =>
       until(
         signal,

@@ -4,7 +4,7 @@ import { findFence, raiseFence } from './forgotten.js'
 import { compositeKey } from './key.js'
 import type { Table } from './table.js'
 
-/** For both roles: where nobody says when the id could have been accepted, the time that is left of it has to do. */
+/** Used for both roles. If the caller gives no time from which the id could be accepted, the remaining time is used. */
 export const createReplayGuard = (table: Table, name: string, component: string) => ({
   since: () => findFence(table),
   claim: async (namespace: string, id: string, ttlSeconds: number, earliest?: number): Promise<boolean> => {

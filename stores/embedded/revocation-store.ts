@@ -4,10 +4,13 @@ import { envelope, type Envelope } from './envelope.js'
 import { newRecordKey, recordKey } from './key.js'
 import type { Table } from './table.js'
 
-/** Milliseconds. Revocations are few, and without one what was ended would live again by a clock that was set back (F23). */
+/**
+ * Milliseconds. Revocations are few, and without the record a revoked item would live again by a clock that was set
+ * back (F23).
+ */
 const spared = 86_400_000
 
-/** `true`: the whole of it is revoked. A number: what began before it, in milliseconds since the epoch. */
+/** `true`: all of it is revoked. A number: everything that began before it, in milliseconds since the epoch. */
 type Revocation = true | number
 
 const later = (left: Revocation | undefined, right: Revocation): Revocation =>
@@ -16,7 +19,7 @@ const later = (left: Revocation | undefined, right: Revocation): Revocation =>
 export const createRevocationStore = (table: Table, name: string): RevocationStore => {
   type Find = (id: string) => Revocation | undefined
 
-  /** Reads as of one moment. */
+  /** Reads from one snapshot. */
   const view = <R>(read: (find: Find) => R): R =>
     table.view((find) =>
       read((id) => {
@@ -25,7 +28,7 @@ export const createRevocationStore = (table: Table, name: string): RevocationSto
       }),
     )
 
-  /** A second one never makes it shorter, and never moves its moment back. */
+  /** A second revocation never shortens it and never moves its time back. */
   const write = async (id: string, revocation: Revocation, ttlSeconds: number): Promise<void> => {
     const decide = (current: Envelope | undefined, now: number): Decision<undefined> => {
       const before = current?.record as Revocation | undefined

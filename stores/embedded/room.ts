@@ -3,8 +3,8 @@ import type { StoreRoom } from '../../core/api/storage.js'
 const pageBytes = 4096
 
 /**
- * Measured with entries that come in any order, on pages of 4 KiB: a page is two thirds full, the key stands in both trees, two
- * entries of half a page share none, and what is larger than half a page has pages of its own.
+ * Measured with entries in random order on pages of 4 KiB: a page is two thirds full, the key is in both trees, two
+ * entries of half a page share none, and a larger one has its own pages.
  */
 const footprint = (idBytes: number, recordBytes: number): number => {
   const entry = 220 + 4 * idBytes

@@ -6,18 +6,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 export const dataFile = (path: string): string => join(path, 'data.mdb')
 const lockFile = (path: string): string => join(path, 'lock.mdb')
 
-/** Milliseconds that another process may take between the two files of a new store. */
+/** Milliseconds that another process may take between creating the two files of a new store. */
 const creationMs = 2000
 const pollMs = 20
 
-/** `MDB_meta` of lmdb.h, behind the header of a page: its two copies are the first two pages of the file. */
+/** `MDB_meta` of lmdb.h, after the header of a page. Its two copies are the first two pages of the file. */
 const meta = { magic: 0x18, version: 0x1c, pageSize: 0x30, lastPage: 0x90, transaction: 0x98, end: 0xa0 } as const
 const magic = 0xbeefc0de
 const version = 2
 
 const remedy = 'restore a backup of it, or move the directory away to start with an empty store'
 
-/** True when nothing of a store is at `path`. What cannot be looked at counts as there: opening it says why. */
+/**
+ * True when there is nothing of a store at `path`. A path that cannot be read counts as existing: opening it reports
+ * why.
+ */
 export const isMissing = (path: string): boolean =>
   [dataFile(path), lockFile(path)].every((file) => {
     try {
@@ -33,7 +36,7 @@ export const damaged = (path: string, why: string): Error =>
 
 const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-/** Throws when this process may not use the files that are there. */
+/** Throws when this process may not use the existing files. */
 export const checkAccess = (path: string): void => {
   for (const file of [path, dataFile(path), lockFile(path)].filter((name) => existsSync(name))) {
     try {
@@ -48,7 +51,10 @@ export const checkAccess = (path: string): void => {
   }
 }
 
-/** True when there is a store. A file that LMDB would fill as a new store, beside what is left of an old one, is none. */
+/**
+ * True when there is a store. A file that LMDB would initialise as a new store beside remains of an old one does not
+ * count.
+ */
 const isThere = async (path: string): Promise<boolean> => {
   if (!existsSync(dataFile(path)) && !existsSync(lockFile(path))) return false
   const isEmpty = () => sizeOf(dataFile(path)) === 0
@@ -84,13 +90,13 @@ const readMeta = async (path: string): Promise<{ readonly expectedBytes: number 
 }
 
 /**
- * Looks at the files before LMDB maps them, where a page that is missing is the end of the process. `short`: pages are missing that may
- * be free ones. Throws with words for the operator.
+ * Checks the files before LMDB maps them, because a missing page would end the process. `short`: the missing pages
+ * may be free ones. Throws with a message for the operator.
  */
 export const examineStoreFile = async (path: string): Promise<'absent' | 'whole' | 'short'> => {
   checkAccess(path)
   if (!(await isThere(path))) return 'absent'
   const { expectedBytes } = await readMeta(path)
-  // Afterwards, because another process may be adding pages.
+  // Read last, because another process may be adding pages.
   return sizeOf(dataFile(path)) < expectedBytes ? 'short' : 'whole'
 }

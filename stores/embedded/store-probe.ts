@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { damaged } from './store-file.js'
 
-/** Milliseconds. Node has to start in it, also where there is much else to do. */
+/** Milliseconds. Node has to start within it, even on a busy machine. */
 const probeMs = 10_000
-/** Milliseconds for reading records: the beginning of a store, or all of one that seems to be cut off. */
+/** Milliseconds for reading records: the start of a store, or all of one that seems truncated. */
 const readMs = { whole: 200, short: 5000 } as const
 const damage = 3
 
@@ -30,9 +30,9 @@ try {
 process.exit()`
 
 /**
- * LMDB opens a store under its write lock, and a process that waits for that does nothing else: it takes no signal either. A page that
- * is missing ends the process that reads it. So a child opens the store first, reads and writes. Throws when the child waits in
- * vain, dies or finds damage; what else is wrong with the store its opening shows.
+ * LMDB opens a store under its write lock, and a process waiting for that does nothing else, not even handle signals;
+ * a missing page ends the process that reads it. So a child first opens the store, reads and writes. Throws when the
+ * child waits in vain, dies or finds damage; opening reports anything else.
  */
 export const probeStore = async (path: string, file: 'whole' | 'short'): Promise<void> => {
   const lmdb = createRequire(import.meta.url).resolve('lmdb')

@@ -10,26 +10,26 @@ export interface Row {
   readonly record: unknown
 }
 
-/** What the collections stand on. Every member throws `Unavailable` when the store fails or was closed. */
+/** The base of all collections. Every method throws `Unavailable` when the store fails or was closed. */
 export interface Table {
-  /** By the store's clock: milliseconds since the epoch. */
+  /** The store's clock, in milliseconds since the epoch. */
   now(): number
   find(key: Buffer): Envelope | undefined
-  /** Several reads as of one moment. `read` gets what `find` is, for a fraction of its cost, and does nothing else. */
+  /** Several reads from one snapshot. `read` gets a cheap version of `find`, and must do nothing else. */
   view<R>(read: (find: (key: Buffer) => Envelope | undefined) => R): R
-  /** At most `limit` records that have not expired, in the order of keys. */
+  /** At most `limit` unexpired records in the order of keys. */
   list(start: Buffer, end: Buffer, limit: number): readonly Row[]
-  /** Reads, decides and writes as one atomic step across processes; on the disk when it resolves. */
+  /** Reads, decides and writes in one atomic step across processes. On disk when it resolves. */
   update<R>(
     key: Buffer,
     decide: (current: Envelope | undefined, now: number) => Decision<R>,
-    /** Admitted even when the store is full: writes that are unsafe to refuse, such as revocations. */
+    /** Accepted even when the store is full, for writes that are unsafe to refuse, such as revocations. */
     essential?: 'essential',
   ): Promise<R>
 }
 
 export interface OpenTable extends Table {
-  /** Refuses what comes from now on and waits for what is under way. */
+  /** Refuses new calls and waits for those in progress. */
   close(): Promise<void>
 }
 

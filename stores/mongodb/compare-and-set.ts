@@ -1,9 +1,12 @@
 import { Unavailable } from '../../core/api/storage.js'
 
-/** Each try that fails is a change of another that was made. */
+/** Each failed attempt means that another caller's change was made. */
 const maxTries = 100
 
-/** Tries again while another one was faster: `attempt` says so with undefined. Of those who try at once one always succeeds. */
+/**
+ * Repeats `attempt` while it returns undefined because another caller was faster. Of concurrent callers one always
+ * succeeds.
+ */
 export const compareAndSet = async <R>(
   component: string,
   attempt: () => Promise<{ readonly result: R } | undefined>,

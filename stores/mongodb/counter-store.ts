@@ -9,7 +9,7 @@ import { createTable } from './table.js'
 interface CounterDocument extends StoredDocument {
   /** JSON. */
   readonly state: string
-  /** Random and no number: a state that was removed and came back must not look like the old one. */
+  /** Random and not a number, because a state that was removed and written again must not look like the old one. */
   readonly revision: string
 }
 

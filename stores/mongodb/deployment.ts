@@ -3,7 +3,7 @@ import type { Gateway } from './gateway.js'
 
 const commandNotFound = 59
 
-/** What the server says of itself; servers before 4.4.2 know the command by its old name. */
+/** Asks the server about itself. Servers before 4.4.2 only have the command's old name. */
 const hello = async (db: Db) => {
   try {
     return await db.command({ hello: 1 })
@@ -19,13 +19,13 @@ const kindOf = async ({ db, call }: Gateway): Promise<string> => {
   return typeof setName === 'string' ? `replica set ${setName}` : 'standalone'
 }
 
-/** Product, version and how it is deployed. */
+/** Product, version and type of deployment. */
 export const describeServer = async (gateway: Gateway): Promise<string> => {
   const { version } = await gateway.call('read', () => gateway.db.command({ buildInfo: 1 }))
   return `MongoDB ${String(version)}, ${await kindOf(gateway)}`
 }
 
-/** Without replicas the durability that is asked for means less than it says. */
+/** Without replicas, the requested durability means less than it says. */
 export const findWarnings = async (gateway: Gateway): Promise<readonly string[]> => {
   if ((await kindOf(gateway)) !== 'standalone') return []
   return [

@@ -15,13 +15,15 @@ import { compositeId } from './ids.js'
 import { createTable } from './table.js'
 
 interface DeviceDocument extends StoredDocument {
-  /** JSON: what the device waits for; where the id is a user code, the id of that. */
+  /** JSON of what the device waits for. If the id is a user code, the id of that record. */
   readonly record: string
-  /** Counts the changes. */
+  /** Counts changes. */
   readonly revision: number
 }
 
-/** Records are kept under the device code; under the user code, which only one of them may have, there is its device code. */
+/**
+ * Records are stored under the device code. Under the user code, which only one of them may have, is its device code.
+ */
 export const createDeviceCodeStore = <R, A>(gateway: Gateway, name: string): DeviceCodeStore<R, A> => {
   type Stored = StoredDeviceCode<R, A>
   const table = createTable<DeviceDocument>(gateway, name)
@@ -56,7 +58,7 @@ export const createDeviceCodeStore = <R, A>(gateway: Gateway, name: string): Dev
     async start(id, { userCode, request, intervalSeconds }, ttlSeconds) {
       const now = table.now()
       const forgetAt = after(now, keptSeconds(ttlSeconds))
-      // The user code comes first: the caller that finds a record has it alone.
+      // The user code is reserved first: the caller that gets it owns the record.
       if (!(await insert(keyOfUserCode(userCode), id, forgetAt))) return false
       const stored: Stored = { userCode, request, intervalSeconds, expiresAt: now + ttlSeconds * 1000 }
       if (!(await insert(keyOf(id), stored, forgetAt))) throw new Error(`${name}: the id exists`)

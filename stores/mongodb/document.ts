@@ -1,25 +1,25 @@
-/** Written into every document. A later version reads all earlier ones; what it adds, this one keeps. */
+/** Written into every document. A later version reads all earlier ones, and this one keeps what a later one adds. */
 export const schema = 1
 
-/** What every collection has in common. Records are kept as JSON text: their names need not be names of BSON. */
+/** What all collections share. Records are JSON text, because their member names need not be valid in BSON. */
 export interface StoredDocument {
-  /** As `storedText` or `compositeId` makes it. */
+  /** From `storedText` or `compositeId`. */
   readonly _id: string
   readonly v: number
-  /** When it is over; absent: never. The TTL index collects by it. */
+  /** When it expires; absent means never. The TTL index collects by it. */
   readonly expireAt?: Date
 }
 
-/** Part of a query; only this folder's constants are names in it. */
+/** Part of a query. Only constants of this folder are names in it. */
 export type Condition = Readonly<Record<string, unknown>>
 
-/** Of what expires in its time, what has not. */
+/** Matches unexpired documents, where all expire. */
 export const isUnexpired = (now: number): Condition => ({ expireAt: { $gt: new Date(now) } })
 
-/** As `isUnexpired`, where there is also what never expires. */
+/** Like `isUnexpired`, where some documents never expire. */
 export const isUnexpiredOrLasting = (now: number): Condition => ({ expireAt: { $not: { $lte: new Date(now) } } })
 
-/** Only what this version understands is changed. */
+/** Only documents that this version understands are changed. */
 export const isUnderstood: Condition = { v: { $lte: schema } }
 
 export const after = (now: number, seconds: number): Date => new Date(now + seconds * 1000)

@@ -3,18 +3,18 @@ import { Unavailable, within, type Clock } from '../../core/api/storage.js'
 import type { StoredDocument } from './document.js'
 import { failureOf, type Access } from './failure.js'
 
-/** Milliseconds for one answer (docs/design/faults.md#rule-2), whatever the driver is waiting for. */
+/** Milliseconds for one answer (docs/design/faults.md#rule-2), whatever the driver waits for. */
 export const answerMs = 800
 
-/** The one way to the server: every call has a deadline, and every failure is `Unavailable`. */
+/** The only path to the server: every call has a deadline, and every failure is `Unavailable`. */
 export interface Gateway {
   readonly component: string
   readonly db: Db
   readonly now: Clock
   collection<D extends StoredDocument>(name: string): Collection<D>
-  /** `limitMs`: for work that is not part of a request. A duplicate `_id` is thrown as the driver throws it. */
+  /** `limitMs` is for work outside a request. A duplicate `_id` is thrown as the driver's error. */
   call<R>(access: Access, work: () => Promise<R>, limitMs?: number): Promise<R>
-  /** Refuses what comes from now on and waits for what is under way. */
+  /** Refuses new calls and waits for those in progress. */
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export const createGateway = ({ db, clock, component, deadlineMs }: GatewayOptio
   let closed = false
   let connecting: Promise<unknown> | undefined
 
-  /** The driver gives up for good when its first attempt fails, unless it has to connect again. */
+  /** The driver gives up for good when its first attempt fails, unless it is told to connect again. */
   const connect = (): Promise<unknown> =>
     (connecting ??= client.connect().catch((error: unknown) => {
       connecting = undefined

@@ -25,7 +25,7 @@ const options = z.strictObject({
     ),
 })
 
-/** A database of MongoDB, for any number of hosts. */
+/** A MongoDB database, for any number of hosts. */
 export default defineStorage<z.infer<typeof options>>({
   name: 'mongodb',
   apiVersion: 1,

@@ -2,11 +2,11 @@ import { MongoServerError, type Db } from 'mongodb'
 import { Unavailable, type StorageSchema } from '../../core/api/storage.js'
 import type { Gateway } from './gateway.js'
 
-/** Milliseconds: an index on a large collection takes its time, and nobody waits for it but the operator. */
+/** Milliseconds. An index on a large collection takes time, and only the operator waits for it. */
 export const buildMs = 600_000
 const checkMs = 5_000
 
-/** Only collects: expiry is part of every query. */
+/** The index only collects; every query checks expiry. */
 const wanted = { name: 'signet_expire_at', key: { expireAt: 1 }, expireAfterSeconds: 0 } as const
 
 interface Index {
@@ -29,7 +29,7 @@ const list = async (db: Db, collection: string): Promise<readonly Index[]> => {
 const isAsWanted = ({ key, expireAfterSeconds }: Index): boolean =>
   JSON.stringify(key) === JSON.stringify(wanted.key) && expireAfterSeconds === wanted.expireAfterSeconds
 
-/** What is wrong with the indexes of one collection. */
+/** What is wrong with the indexes of a collection. */
 const findFault = (indexes: readonly Index[]): 'missing' | 'different' | undefined => {
   const found = indexes.find(({ name }) => name === wanted.name)
   if (found === undefined) return 'missing'
@@ -39,11 +39,11 @@ const findFault = (indexes: readonly Index[]): 'missing' | 'different' | undefin
 const describe = (collection: string, fault: 'missing' | 'different'): string =>
   `the index ${wanted.name} of ${collection} is ${fault === 'missing' ? 'missing' : 'not as it should be'}`
 
-/** Every collection has one index beside that of `_id`, by which MongoDB removes what has expired. */
+/** Each collection has one index besides `_id`, by which MongoDB removes expired documents. */
 export const createSchema = (
   { db, call, component }: Gateway,
   collections: ReadonlySet<string>,
-  /** The database as a client of its own has it that waits for long answers. */
+  /** Opens the database with a separate client that waits for slow answers. */
   openPatient: () => Db,
 ): StorageSchema => {
   const findFaults = async () => {
@@ -70,7 +70,7 @@ export const createSchema = (
       try {
         for (const { collection, fault } of await findFaults()) {
           const target = patient.collection(collection)
-          // Without it nothing is collected for a moment, and nothing else changes.
+          // Nothing is collected for a moment without it, and nothing else changes.
           if (fault === 'different') await call('write', () => target.dropIndex(wanted.name), buildMs)
           const { key, ...options } = wanted
           await call('write', () => target.createIndex({ ...key }, options), buildMs)

@@ -39,7 +39,7 @@ export const createOneTimeStore = <T>(gateway: Gateway, name: string): OneTimeSt
       const won = await table.change(unused, { redeemed: true })
       if (won !== undefined) return { outcome: 'won', record: recordOf(won) }
       const found = await find(id)
-      // Unused now: it was put after we asked.
+      // It is unused now, because it was stored after our query.
       return found?.redeemed === true ? { outcome: 'replayed', record: recordOf(found) } : { outcome: 'unknown' }
     },
   }

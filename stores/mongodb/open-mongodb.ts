@@ -13,23 +13,23 @@ import { createRefreshFamilyStore } from './refresh-family-store.js'
 import { createReplayGuard } from './replay-guard.js'
 import { createRevocationStore } from './revocation-store.js'
 
-/** `storage.*.options` where `use` is `mongodb`; `index.ts` says what each may be. */
+/** `storage.*.options` where `use` is `mongodb`. `index.ts` defines the accepted values. */
 export interface MongodbSettings {
-  /** Connection string; carries TLS, replica set, credentials. What is set here below is stronger. */
+  /** Connection string with TLS, replica set and credentials. The settings below override it. */
   readonly uri: string
   readonly database: string
-  /** Connections of this process to each server. */
+  /** Connections from this process to each server. */
   readonly max_pool_size?: number
-  /** MiB for what is short-lived. */
+  /** MiB for short-lived records. */
   readonly max_size_mb?: number
   readonly clock: Clock
-  /** What `Unavailable` calls it: `storage.records`. */
+  /** Its name in `Unavailable`: `storage.records`. */
   readonly component?: string
-  /** How many times as long as in a request everything may take: 1 unless given. For tests on a busy machine. */
+  /** Multiplies all time limits; default 1. For tests on a busy machine. */
   readonly patience?: number
 }
 
-/** The driver's own limits are half a minute or none. All are below what the gateway waits for one answer. */
+/** The driver's own limits are half a minute or none. All of these are below the gateway's limit for one answer. */
 const deadlines = {
   serverSelectionTimeoutMS: 500,
   waitQueueTimeoutMS: 500,
@@ -39,22 +39,22 @@ const deadlines = {
 
 const intervals = {
   heartbeatFrequencyMS: 2_000,
-  // With the driver's half second a call after a broken connection waits as long as it may for a server that is back.
+  // With the driver's half second, a call after a broken connection uses up its time although the server is back.
   minHeartbeatFrequencyMS: 100,
 } as const
 
-/** For the database and not for the client, which mixes its own with what the connection string says. */
+/** Set on the database, because the client merges its own settings with the connection string's. */
 const durability = {
   readPreference: 'primary',
   readConcern: new ReadConcern('local'),
   writeConcern: { w: 'majority', journal: true, wtimeoutMS: 600 },
 } as const
 
-/** For what the operator asked and waits for: an index of a large collection takes its time. */
+/** For operations that an operator waits for: an index on a large collection takes time. */
 const building = { maxPoolSize: 1, socketTimeoutMS: buildMs } as const
 const patientDurability = { ...durability, writeConcern: { w: 'majority', journal: true } } as const
 
-/** What the driver says of a connection string, unless it repeats what may be the password. */
+/** The driver's message about a connection string, unless it repeats what may be the password. */
 const explain = (uri: string, error: unknown): string => {
   const message = error instanceof Error ? error.message : ''
   const credentials = uri.includes('@') ? uri.slice(uri.indexOf('//') + 2, uri.lastIndexOf('@')) : ''
@@ -67,7 +67,7 @@ const createClient = (uri: string, patience: number, options: MongoClientOptions
   try {
     return new MongoClient(uri, { appName: 'signet', maxConnecting: 8, ...timeouts, ...intervals, ...options })
   } catch (error) {
-    // Without its cause, which may repeat the password: causes are logged.
+    // The cause is dropped: causes are logged, and it may repeat the password.
     throw new BadOption('uri', `not a connection string of MongoDB: ${explain(uri, error)}`)
   }
 }
@@ -77,7 +77,7 @@ const checkName = (name: string): string => {
   return name
 }
 
-/** A write, because a server that only reads does not answer: a full disk and a missing majority show here. */
+/** Pings by writing, because a read-only server does not work; this also detects a full disk and a missing majority. */
 const ping = ({ collection, call, component, now }: Gateway, signal: AbortSignal): Promise<void> => {
   const write = () =>
     collection('health').updateOne({ _id: 'ping' }, { $set: { v: schema, at: new Date(now()) } }, { upsert: true })
@@ -85,7 +85,7 @@ const ping = ({ collection, call, component, now }: Gateway, signal: AbortSignal
     try {
       await call('write', write)
     } catch (error) {
-      // Another process was the first to make it.
+      // Another process created it first.
       if (!isDuplicate(error)) throw error
     }
   }
@@ -93,8 +93,8 @@ const ping = ({ collection, call, component, now }: Gateway, signal: AbortSignal
 }
 
 /**
- * A database of MongoDB, for any number of hosts. Connects when it is first asked, and again whenever it has to. Of what a
- * member resolves, nothing is lost while a majority of the replica set lives. Throws `BadOption` when the URI is none.
+ * A MongoDB database, for any number of hosts. It connects at the first call and reconnects as needed. Once a method
+ * has resolved, nothing is lost while a majority of the replica set lives. Throws `BadOption` for an invalid URI.
  */
 export const openMongodb = async (settings: MongodbSettings): Promise<StorageBackend> => {
   const {
@@ -135,7 +135,8 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(gateway, known(name)),
     room: {
       capacity: () => max_size_mb * 1024 * 1024,
-      // A document with its envelope, twice its id and its time in the indexes. On the disk it is compressed; in the cache not.
+      // A document with its envelope, its id twice and its time in the indexes. It is compressed on disk but not in
+      // the cache.
       footprint: (idBytes, recordBytes) => 300 + 3 * idBytes + 1.2 * recordBytes,
     },
     ping: (signal) => ping(gateway, signal),

@@ -12,8 +12,9 @@ interface Wanted<D> {
 }
 
 /**
- * Reads documents by `_id`. Those that one turn of the event loop brings together are one question: a busy process asks
- * less often. It is a command because the driver's `find` makes a cursor, which costs as much again as the question.
+ * Reads documents by `_id`. Reads of one turn of the event loop are combined into one query, so a busy process
+ * queries less often. It uses a command, because the driver's `find` creates a cursor that costs as much as the
+ * query.
  */
 export const createReader = <D extends StoredDocument>(
   { db, call, now }: Gateway,
@@ -28,7 +29,7 @@ export const createReader = <D extends StoredDocument>(
     return (cursor as { readonly firstBatch: readonly D[] }).firstBatch
   }
 
-  // Commands are not repeated by the driver, as its own reads are.
+  // The driver repeats its own reads, but not commands.
   const askTwice = (ids: readonly string[]) =>
     ask(ids).catch((error: unknown) => (isPassing(error) ? ask(ids) : Promise.reject(error as Error)))
 

@@ -40,7 +40,7 @@ export const createRecordStore = <T>(gateway: Gateway, name: string): RecordStor
         const before = await table.find(_id)
         const { result, write } = decide(before && recordOf(before), before?.expireAt?.getTime())
         if (write === undefined) return { result }
-        // The text is the state: where it is the same, nothing has happened that the decision could depend on.
+        // The text is the state: if it is unchanged, nothing has happened that the decision depends on.
         const asBefore = before && { _id, record: before.record, expireAt: before.expireAt ?? { $exists: false } }
         if (write === null) return asBefore === undefined || (await table.remove(asBefore)) ? { result } : undefined
         const record = JSON.stringify(write.record)

@@ -4,7 +4,10 @@ import type { Gateway } from './gateway.js'
 import { newRecordId, onlyText, recordId } from './ids.js'
 import { createTable } from './table.js'
 
-/** `expireAt` is the idle time: one atomic step cannot know the lesser of both, so that every query asks for both. */
+/**
+ * `expireAt` is the idle expiry. One atomic step cannot compute the earlier of both times, so every query checks
+ * both.
+ */
 interface FamilyDocument extends StoredDocument {
   /** JSON. */
   readonly grant: string
@@ -31,7 +34,7 @@ export const createRefreshFamilyStore = <T>(gateway: Gateway, name: string): Ref
     return _id === undefined ? undefined : table.find(_id)
   }
 
-  /** For the one who presented what is not, or not any more, the live token. */
+  /** The result for a caller whose token is not, or no longer, the live one. */
   const lost = async (family: string): Promise<Redemption<RefreshFamily<T>>> => {
     const found = await find(family)
     return found === undefined ? { outcome: 'unknown' } : { outcome: 'replayed', record: familyOf(found) }
@@ -43,7 +46,7 @@ export const createRefreshFamilyStore = <T>(gateway: Gateway, name: string): Ref
     return won === undefined ? lost(family) : ({ outcome: 'won', record: familyOf<T>(won) } as const)
   }
 
-  /** Restarts the idle time, unless it has hardly begun: most uses of such a token write nothing. */
+  /** Restarts the idle time, unless it has hardly started: most uses of such a token write nothing. */
   const touch = async (family: string, { presented, idleTtlSeconds }: Rotation) => {
     const found = await find(family)
     if (found === undefined) return { outcome: 'unknown' } as const

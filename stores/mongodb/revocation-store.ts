@@ -5,7 +5,7 @@ import { newRecordId, recordId } from './ids.js'
 import { createTable } from './table.js'
 
 interface Revocation extends StoredDocument {
-  /** Milliseconds since the epoch: what began before it is over. Absent: the whole of it is revoked. */
+  /** Milliseconds since the epoch: everything that began earlier is revoked. If absent, all of it is. */
   readonly before?: number
 }
 
@@ -17,7 +17,7 @@ export const createRevocationStore = (gateway: Gateway, name: string): Revocatio
     return _id === undefined ? undefined : table.find(_id)
   }
 
-  /** A second one never makes it shorter, and never moves its moment back. */
+  /** A second revocation never shortens it and never moves its time back. */
   const write = (id: string, ttlSeconds: number, more: Condition): Promise<void> =>
     table.write(newRecordId(id), { $set: { v: schema }, $max: { expireAt: after(table.now(), ttlSeconds), ...more } })
 

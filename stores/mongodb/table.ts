@@ -5,30 +5,30 @@ import { isDuplicate } from './failure.js'
 import type { Gateway } from './gateway.js'
 import { createReader } from './reader.js'
 
-/** One collection. Each member is one round trip unless it says otherwise. */
+/** One collection. Each method is one round trip unless stated otherwise. */
 export interface Table<D extends StoredDocument> {
-  /** By the adapter's clock: milliseconds since the epoch. */
+  /** The adapter's clock, in milliseconds since the epoch. */
   now(): number
-  /** What is live. Those of one turn of the event loop share a round trip. */
+  /** Finds a live document. Calls in one turn of the event loop share a round trip. */
   find(id: string): Promise<D | undefined>
-  /** At most `limit`, in the order of `_id`. */
+  /** At most `limit` documents in the order of `_id`. */
   list(condition: Condition, limit: number): Promise<readonly D[]>
-  /** Stores a document where there is none, or one that has expired. False: there is one, and nothing has changed. */
+  /** Stores a document if there is none, or only an expired one. False means that one exists and nothing changed. */
   insert(document: D): Promise<boolean>
   /**
-   * Changes the document if it meets the condition, as one atomic step, and returns what it is then. What neither `set` nor `unset`
-   * names stays.
+   * Changes the document in one atomic step if it meets the condition, and returns the result. Members named in
+   * neither `set` nor `unset` are kept.
    */
   change(condition: Condition, set: Condition, unset?: keyof D & string): Promise<D | undefined>
-  /** Changes the document, or makes it. Once more for each time that another one makes it at the same moment. */
+  /** Changes or creates the document. Repeated each time that another caller creates it at the same moment. */
   write(id: string, change: Condition): Promise<void>
-  /** True when there was one. */
+  /** Returns true when there was one. */
   remove(condition: Condition): Promise<boolean>
 }
 
 const maxWrites = 5
 
-/** `isLive`: of what `find` may return, which is not over. */
+/** `isLive` is the condition for documents that `find` may return, which have not expired. */
 export const createTable = <D extends StoredDocument>(
   gateway: Gateway,
   name: string,
@@ -68,7 +68,7 @@ export const createTable = <D extends StoredDocument>(
       return found && checkVersion(found)
     },
     list: async (condition, limit) => {
-      // To MongoDB 0 is no limit.
+      // MongoDB treats 0 as no limit.
       if (limit < 1) return []
       const options = { sort: { _id: 1 }, limit, batchSize: limit + 1 } as const
       const found = await gateway.call('read', () => collection.find(filter(condition), options).toArray())

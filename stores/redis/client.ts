@@ -4,11 +4,11 @@ import type { RedisOptions } from './options.js'
 /** Milliseconds for one answer. */
 export const commandTimeout = 600
 const connectTimeout = 1_000
-/** Milliseconds without any answer after which a connection is given up. */
+/** Milliseconds of silence after which a connection is given up. */
 const socketTimeout = 1_000
 const longestPause = 1_000
 
-/** Milliseconds to the next attempt: soon, then slower, and not all processes at once. */
+/** Milliseconds to the next attempt: short, then longer, and randomised across processes. */
 const pause = (attempt: number): number =>
   Math.min(50 * 2 ** Math.min(attempt, 5), longestPause) * (0.5 + Math.random() / 2)
 
@@ -17,17 +17,17 @@ const addressOf = (node: string): { readonly host: string; readonly port: number
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-/** `host:port`, which is all of the URI that may be shown. */
+/** `host:port`, the only part of the URI that may be shown. */
 export const placeOf = ({ uri, sentinel }: RedisOptions): string => {
   const { hostname, port } = new URL(uri)
   return `${hostname}:${port || (sentinel === undefined ? '6379' : '26379')}`
 }
 
-/** The number of the database; a cluster has 0 alone. */
+/** The database number. A cluster only has 0. */
 export const databaseOf = ({ uri, cluster }: RedisOptions): number =>
   cluster === undefined ? Number(new URL(uri).pathname.slice(1)) : 0
 
-/** A client that goes on trying, and never sends anything twice or later than it was asked to. Not yet connected. */
+/** A client that keeps reconnecting, and never sends a command twice or later than requested. Not connected yet. */
 export const createClient = (options: RedisOptions): Redis | Cluster => {
   const { protocol, username, password } = new URL(options.uri)
   const tls = protocol === 'rediss:' ? { ...(options.ca !== undefined && { ca: options.ca }) } : undefined
@@ -39,15 +39,15 @@ export const createClient = (options: RedisOptions): Redis | Cluster => {
     commandTimeout,
     connectTimeout,
     socketTimeout,
-    // A server that hangs does not take part in the end of a connection.
+    // A server that hangs does not help to end a connection.
     disconnectTimeout: 100,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // What the check of a connection asks, it asks itself: the account may not be allowed to INFO.
+    // Our own check asks what is needed, because the account may not be allowed to use INFO.
     enableReadyCheck: false,
     disableClientInfo: true,
     protocol: 2 as const,
-    // A primary that became a replica: its successor is found by connecting again.
+    // When a primary has become a replica, its successor is found by reconnecting.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   if (options.cluster !== undefined) {

@@ -10,24 +10,24 @@ import type { ScriptName } from './scripts.js'
 
 type Argument = string | number
 
-/** The way to Redis. Every member throws `Unavailable`, and nothing else. */
+/** The connection to Redis. Every method throws `Unavailable`, and nothing else. */
 export interface Connection {
   readonly clock: Clock
   /** Sends one command. */
   call(command: string, ...given: readonly Argument[]): Promise<unknown>
-  /** Runs a script on one key, with what `given` makes of the memory that it is to run against. */
+  /** Runs a script on one key. `given` builds its arguments from the memory that it runs against. */
   run(script: ScriptName, key: string, given: (memory: Memory) => readonly Argument[]): Promise<unknown>
-  /** What holds now. */
+  /** The current memory. */
   memory(): Memory
-  /** When the latest known epoch began, also while the connection is down. */
+  /** When the latest known epoch began, available even while disconnected. */
   since(): number
-  /** For what `since` does not cover: nothing was done. */
+  /** For times that `since` does not cover: nothing was done. */
   refuse(reason: string): Unavailable
   ping(): Promise<void>
   describe(): Promise<string>
-  /** As the servers last reported that they may take: bytes. */
+  /** Bytes that the servers may use, as last reported. */
   capacity(): number | undefined
-  /** Lets what is under way finish, and refuses what comes after. */
+  /** Lets calls in progress finish, and refuses later ones. */
   close(): Promise<void>
 }
 
@@ -37,14 +37,14 @@ export interface ConnectionOptions {
   readonly component: string
 }
 
-/** Milliseconds until a server that is connected and not fit for use is looked at again. */
+/** Milliseconds until a connected but unfit server is examined again. */
 const recheckMs = 500
 /** Milliseconds that opening waits for a server, so that the first request need not. */
 const openingMs = 1_500
 
 /**
- * Opens a connection that is used only while the server is one to rely on: examined when it is new, and with each ping. It
- * need not succeed: it goes on trying until it is closed.
+ * Opens a connection that is used only while the server is reliable: it is examined when new and at each ping. It
+ * need not succeed, and keeps trying until closed.
  */
 export const openConnection = async ({ options, clock, component }: ConnectionOptions): Promise<Connection> => {
   const client = createClient(options)
@@ -66,7 +66,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
   const underWay = new Set<Promise<unknown>>()
 
   const failure = (error: unknown): Unavailable => {
-    // Answers have no names, only an order: one that comes after all must not be taken for that of another command.
+    // Answers have no names, only an order, so a late one must not be taken for the answer to another command.
     if (isTimeout(error) && !(client instanceof Cluster) && dropped !== session) {
       dropped = session
       client.disconnect(true)
@@ -84,13 +84,13 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
   const examine = async (): Promise<void> => {
     const begun = session
     try {
-      // The client goes on in another database where this one cannot be selected.
+      // The client continues in another database if this one cannot be selected.
       if (database !== 0) await client.call('SELECT', database)
       const reports = await Promise.all(nodes().map(readFacts))
       const fault = reports.map((one) => judge(one, options)).find((one) => one !== undefined)
       if (fault !== undefined) throw refuse(fault)
       const joined = await joinEpoch({ client, nodes: nodes(), markerKey, clock, known })
-      // The connection that was examined is gone; the next one is examined by itself.
+      // The examined connection is gone; the next one gets its own examination.
       if (begun !== session || closed) return
       facts = reports[0]
       capacity = memoryOf(reports)
@@ -105,7 +105,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     }
   }
 
-  /** One examination at a time; those who ask meanwhile get the next one, which begins after. */
+  /** Runs one examination at a time. Callers that arrive meanwhile get the next one, which starts afterwards. */
   const reexamine = (): Promise<void> => {
     if (examining !== undefined) {
       next ??= examining.then(() => {
@@ -143,7 +143,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     memory = undefined
     void reexamine()
   })
-  // If a sentinel announces a new primary while ioredis is looking for the old one, ioredis stops reconnecting.
+  // If a sentinel announces a new primary while ioredis looks for the old one, ioredis stops reconnecting.
   client.on('end', () => {
     if (closed) return
     clearTimeout(timer)
@@ -159,7 +159,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     } catch (error) {
       if (!isLostMemory(error)) throw failure(error)
     }
-    // Not the server that we knew: what it remembers has to be found out first. Nothing was done.
+    // The server is not the one we knew, so what it remembers has to be determined first. Nothing was done.
     if (memory === held) memory = undefined
     if (memory === undefined) await reexamine()
     return send(current()).catch((error: unknown) => {
@@ -190,7 +190,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     run: (script, key, given) => track(evaluate(script, key, given)),
     ping: async () => {
       if (closed) throw refuse('closed')
-      // A write, because a server that only reads does not answer: a full one shows here.
+      // Pings by writing, because a read-only server does not work; this also detects a full one.
       const write = memory && client.set(pingKey, '1', 'PX', 10_000)
       await Promise.all([reexamine(), write]).catch((error: unknown) => Promise.reject(failure(error)))
       current()

@@ -3,15 +3,18 @@ import type { Connection } from './connection.js'
 import { compositeKey } from './keys.js'
 import { decodeRecord, encodeRecord, keepingTime, newToken } from './values.js'
 
-/** Each round that fails is a change of another that was made. */
+/** Each failed round means that another caller's change was made. */
 const maxRounds = 100
 
-/** The script that swaps writes and does not remove: what is no record is no state, and is gone in a millisecond. */
+/**
+ * The swap script writes and does not remove, so a value that is not a record stands for no state; it expires in a
+ * millisecond.
+ */
 const tombstone = (): readonly [string, number] => [newToken(), 1]
 
 const textOf = (answer: unknown): string => (typeof answer === 'string' ? answer : '')
 
-/** Compares and swaps the whole value: a token in it makes every one another. */
+/** Compares and swaps the whole value. A token in it makes each value unique. */
 export const createCounterStore = (connection: Connection, name: string): CounterStore => ({
   update: async (namespace, id, decide) => {
     const key = compositeKey(name, namespace, id)

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { RedisOptions } from './options.js'
 
-/** What a server says of itself; undefined where the account may not ask. */
+/** What a server reports about itself. Undefined if the account may not ask. */
 export type Facts = ReadonlyMap<string, string> | undefined
 
 /** Throws the client's errors. */
@@ -15,7 +15,7 @@ export const readFacts = async (node: Redis): Promise<Facts> => {
   }
 }
 
-/** Why the server must not be used; undefined: nothing. */
+/** Why the server must not be used, or undefined if it may. */
 export const judge = (facts: Facts, { cluster, sentinel, eviction_policy_acknowledged }: RedisOptions) => {
   const version = facts?.get('redis_version')
   if (version !== undefined && Number.parseInt(version, 10) < 7) return `is version ${version}: 7 or later is needed`
@@ -36,7 +36,7 @@ export const judge = (facts: Facts, { cluster, sentinel, eviction_policy_acknowl
   return undefined
 }
 
-/** Bytes that the servers may take together; undefined where one of them has no limit, or does not tell. */
+/** Bytes that the servers may use together. Undefined if one of them has no limit or does not report it. */
 export const memoryOf = (reports: readonly Facts[]): number | undefined => {
   const limits = reports.map((facts) => Number(facts?.get('maxmemory') ?? 0))
   return limits.length > 0 && limits.every((limit) => limit > 0)

@@ -1,7 +1,7 @@
 import { Unavailable } from '../../core/api/storage.js'
 import { lostMarker } from './scripts.js'
 
-/** Errors of sockets and of TLS, by their code. */
+/** Socket and TLS errors by code. */
 const byCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'no such host',
@@ -25,7 +25,7 @@ const byCode: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'TLS: the certificate is for another host',
 }
 
-/** By how the message begins, or what it holds. The first that fits is reported. */
+/** By the start or content of the message. The first match is reported. */
 const byMessage: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS|invalid password/, 'refuses the user name or the password'],
   [/^NOAUTH/, 'requires a password, and uri has none'],
@@ -57,8 +57,8 @@ const textFor = (error: NodeError): string | undefined =>
   byCode[error.code ?? ''] ?? byMessage.find(([pattern]) => pattern.test(error.message))?.[1]
 
 /**
- * The operator's message. Never the client's own words: a server repeats arguments in its errors, and the client
- * attaches the command, which may be the one with the password.
+ * The operator's message. It never repeats the client's text: a server quotes arguments in its errors, and the client
+ * attaches the command, which may contain the password.
  */
 export const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'failed'
@@ -71,17 +71,17 @@ export const reasonOf = (error: unknown): string => {
   )
 }
 
-/** A server that answers with an error has done nothing; so has one that was not asked. */
+/** A server that answers with an error has done nothing, and neither has one that was not called. */
 const isRefused = (error: Error): boolean =>
   error.name === 'ReplyError' || /isn't writeable|startup nodes|refresh slots cache/.test(error.message)
 
-/** The server has not the memory that the script relies on. Nothing was done. */
+/** The server lacks the memory that the script relies on. Nothing was done. */
 export const isLostMemory = (error: unknown): boolean =>
   error instanceof Error && (error.message.startsWith('NOSCRIPT') || error.message.startsWith(lostMarker))
 
 export const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === 'Command timed out'
 
-/** What becomes of an error of the client. Bugs of ours stay what they are. */
+/** Converts an error of the client. Our own bugs are left as they are. */
 export const unavailable = (component: string, place: string, error: unknown): Unavailable => {
   if (error instanceof Unavailable) return error
   const applied = error instanceof Error && isRefused(error) ? 'no' : 'unknown'

@@ -1,7 +1,7 @@
 import { defineStorage } from '../../core/api/storage.js'
 import { redisOptions, type RedisOptions } from './options.js'
 
-/** Redis, which may lose what it has acknowledged, for several hosts. */
+/** Redis, which may lose acknowledged data, for several hosts. */
 export default defineStorage<RedisOptions>({
   name: 'redis',
   apiVersion: 1,

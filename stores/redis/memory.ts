@@ -4,11 +4,11 @@ import type { Clock } from '../../core/api/storage.js'
 import { scriptsOf, swapText, type Scripts } from './scripts.js'
 
 /**
- * What is known of the server's memory. An epoch begins when something may have been lost, and every process of ours takes
- * part in the same one: its name stands in a marker among our keys, and in the text of the scripts that claim and redeem. A
- * server that was restarted, or was promoted, does not know these scripts, whatever it knows of the data; one that was
- * emptied has no marker, which the scripts look at. So a loss shows in the very call that would rely on the memory. In a
- * cluster a script cannot see the marker, which has another slot: there the next ping finds out.
+ * What is known of the server's memory. An epoch begins when something may have been lost, and all our processes
+ * share it: its name is in a marker among our keys, and in the text of the scripts that claim and redeem. A server
+ * that was restarted or promoted does not know these scripts, whatever data it has; one that was emptied has no
+ * marker, which the scripts check. A loss thus shows in the very call that would rely on the memory. In a cluster a
+ * script cannot read the marker, which is in another slot, so the next ping detects it there.
  */
 export interface Memory {
   readonly epoch: string
@@ -21,11 +21,11 @@ export interface Memory {
 
 export interface MemoryPlace {
   readonly client: Redis | Cluster
-  /** All that are written to. */
+  /** All nodes that are written to. */
   readonly nodes: readonly Redis[]
   readonly markerKey: string
   readonly clock: Clock
-  /** When the latest epoch began that this process knows; a server that has an earlier one has not seen what came after. */
+  /** When the latest epoch known to this process began. A server with an earlier one has missed what came after. */
   readonly known: number
 }
 
@@ -43,13 +43,13 @@ const isWhole = async ({ scripts }: Memory, nodes: readonly Redis[]): Promise<bo
   return known.flat().every((one) => one === 1)
 }
 
-/** Takes part in the epoch that the server is in, or begins one. Throws the client's errors. */
+/** Joins the epoch of the server, or starts one. Throws the client's errors. */
 export const joinEpoch = async ({ client, nodes, markerKey, clock, known }: MemoryPlace): Promise<Memory> => {
   for (let round = 0; round < maxRounds; round += 1) {
     const marker = (await client.get(markerKey)) ?? ''
     const standing = read(marker)
     if (standing !== undefined && standing.since >= known && (await isWhole(standing, nodes))) return standing
-    // Every time is another, also for a clock that was set back: who compares them must see that something happened.
+    // Each time is unique, even after the clock was set back: comparing them must show that something happened.
     const since = Math.max(Math.ceil(clock()) + 1, (standing?.since ?? 0) + 1, known + 1)
     const epoch = randomBytes(8).toString('base64url')
     const next = `${String(since)} ${epoch}`

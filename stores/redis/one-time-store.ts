@@ -3,7 +3,7 @@ import type { Connection } from './connection.js'
 import { newRecordKey, recordKey } from './keys.js'
 import { decodeRecord, encodeRecord, expiryAfter, keepingTime, newToken, type Stored } from './values.js'
 
-/** What was stored before something may have been lost is gone: it could be one that was redeemed. */
+/** Records stored before a possible loss are not used, because they could have been redeemed. */
 export const createOneTimeStore = <T>(connection: Connection, name: string): OneTimeStore<T> => {
   const read = async (id: string): Promise<Stored | undefined> => {
     const key = recordKey(name, id)

@@ -8,13 +8,13 @@ import { createReplayGuard } from './replay-guard.js'
 
 export interface RedisSettings extends RedisOptions {
   readonly clock: Clock
-  /** What `Unavailable` calls it: `storage.ephemeral`. */
+  /** Its name in `Unavailable`: `storage.ephemeral`. */
   readonly component?: string
 }
 
 /**
- * The ephemeral store of several hosts: Redis 7 or later, one server, with sentinels, or a cluster. Resolves also while it
- * cannot be reached; until it can be, everything throws `Unavailable`.
+ * The ephemeral store of several hosts: Redis 7 or later as one server, with sentinels, or as a cluster. Resolves
+ * even while it cannot be reached; until then everything throws `Unavailable`.
  */
 export const openRedis = async (settings: RedisSettings): Promise<EphemeralBackend> => {
   const { clock, component = 'storage.redis', ...options } = settings
@@ -31,7 +31,8 @@ export const openRedis = async (settings: RedisSettings): Promise<EphemeralBacke
     counters: (name) => createCounterStore(connection, nameOf(name)),
     room: {
       capacity: () => connection.capacity() ?? (options.max_size_mb ?? 1024) * 1024 * 1024,
-      // Measured on Redis 7.0: keys are of one length, jemalloc rounds up by a quarter at most, and the tables grow by doubling.
+      // Measured on Redis 7.0: keys have one length, jemalloc rounds up by at most a quarter, and tables grow by
+      // doubling.
       footprint: (_, recordBytes) => 250 + 1.25 * recordBytes,
     },
     describe: connection.describe,

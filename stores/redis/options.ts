@@ -20,7 +20,7 @@ const redisUri = z
 
 const node = z.string().regex(/^(?:[\w.-]+|\[[\da-fA-F:]+\]):\d{1,5}$/, 'must be host:port')
 
-/** The address in `uri` is that of the server, of one sentinel, or of one node of the cluster; `nodes` are the others. */
+/** The address in `uri` is that of the server, one sentinel, or one node of the cluster. `nodes` lists others. */
 export const redisOptions = z
   .strictObject({
     uri: redisUri.describe('`redis://user:password@host:6379/0`, or `rediss://` with TLS.'),
@@ -83,13 +83,16 @@ export const redisOptions = z
 
 /** `storage.ephemeral.options` where `use` is `redis`. */
 export interface RedisOptions {
-  /** `redis://user:password@host:port/database`, `rediss://` with TLS: of the server, one sentinel, or one node of the cluster. */
+  /**
+   * `redis://user:password@host:port/database`, or `rediss://` with TLS: the server, one sentinel, or one node of the
+   * cluster.
+   */
   readonly uri: string
-  /** Begins every key. */
+  /** Prefix of every key. */
   readonly key_prefix: string
-  /** PEM: of the server's certificate, where no public authority made it. */
+  /** PEM certificate of the authority, if the server's certificate is not from a public one. */
   readonly ca?: string | undefined
-  /** Asks sentinels which server is the primary; `nodes` are those beside the one in `uri`. */
+  /** Asks sentinels which server is the primary. `nodes` lists those besides the one in `uri`. */
   readonly sentinel?:
     | {
         readonly name: string
@@ -98,10 +101,10 @@ export interface RedisOptions {
         readonly password?: string | undefined
       }
     | undefined
-  /** `nodes`: some beside the one in `uri`; the rest is found. */
+  /** `nodes` lists some besides the one in `uri`; the rest is discovered. */
   readonly cluster?: { readonly nodes: readonly string[] } | undefined
-  /** MiB for our entries where the server has no `maxmemory`, or does not tell it; default 1024. */
+  /** MiB for our entries if the server has no `maxmemory` or does not report it. Default 1024. */
   readonly max_size_mb?: number
-  /** What the operator vouches for where the account may not read it. */
+  /** Confirmed by the operator when the account may not read it. */
   readonly eviction_policy_acknowledged?: 'noeviction' | undefined
 }

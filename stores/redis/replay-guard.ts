@@ -9,7 +9,7 @@ export const createReplayGuard = (connection: Connection, name: string): Ephemer
     const now = connection.clock()
     const value = `${String(expiryAfter(now, ttlSeconds))}.${newToken()}`
     const answer = await connection.run('claim', compositeKey(name, namespace, id), ({ since }) => {
-      // Written so that no time at all is refused too.
+      // Written so that an undefined time is refused too.
       if (!(earliest >= since)) throw connection.refuse('may have forgotten what was used before')
       return [value, keepingTime(ttlSeconds), Math.floor(now)]
     })

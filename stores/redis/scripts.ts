@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto'
 
-/** How the error of a script begins that was asked in another epoch than its own. */
+/** The start of a script's error when it is called in another epoch. */
 export const lostMarker = 'EPOCHLOST'
 
-// What one command does not do. Each writes one key, and gives the same answer when it arrives twice: the client of a
-// cluster sends again what was cut off. A stored value begins with its expiry in milliseconds by our clocks; 0: never.
+// Scripts for operations that one command cannot do. Each writes one key, and gives the same answer when it arrives
+// twice, because the client of a cluster repeats interrupted commands. A stored value starts with its expiry in
+// milliseconds by our clocks; 0 means never.
 
 /**
- * Refuses, before anything is read or written, where KEYS[2] is given and is not the marker of this epoch: a server that
+ * Refuses, before anything is read or written, if KEYS[2] is given and is not the marker of this epoch: a server that
  * was emptied still knows the scripts.
  */
 const checkMarker = (marker: string): string => `
 if KEYS[2] and redis.call('GET', KEYS[2]) ~= '${marker}' then return redis.error_reply('${lostMarker} no such epoch') end`
 
-/** Writes ARGV[1] where nothing is, or what is there has expired at ARGV[3]. ARGV[2]: milliseconds to keep it, 0: for ever. */
+/**
+ * Writes ARGV[1] if there is nothing, or something that has expired at ARGV[3]. ARGV[2] is the lifetime in
+ * milliseconds; 0 means for ever.
+ */
 const claim = `
 local function write(...)
   if ARGV[2] == '0' then return redis.call('SET', KEYS[1], ARGV[1], ...) end
@@ -27,8 +31,8 @@ write()
 return 1`
 
 /**
- * Marks a record as used by ARGV[2], unless it has expired at ARGV[3] or was written in another epoch than ARGV[1]. Answers
- * whether ARGV[2] is the one, and the record.
+ * Marks a record as used by ARGV[2], unless it has expired at ARGV[3] or was written in another epoch than ARGV[1].
+ * Returns whether ARGV[2] is the user, and the record.
  */
 const redeem = `
 local found = redis.call('GET', KEYS[1])
@@ -41,7 +45,10 @@ if string.sub(state, 1, 1) == 'u' then
 end
 return {state == 'r' .. ARGV[2] and 1 or 0, record}`
 
-/** Writes ARGV[2] for ARGV[3] milliseconds, 0: for ever, where ARGV[1] is; '': nothing. Else answers what is there. */
+/**
+ * Replaces ARGV[1] ('' for nothing) by ARGV[2] for ARGV[3] milliseconds; 0 means for ever. Otherwise returns the
+ * current value.
+ */
 const swap = `
 local found = redis.call('GET', KEYS[1]) or ''
 if found == ARGV[2] then return 1 end
@@ -50,7 +57,7 @@ if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2])
 else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1`
 
-/** The script `swap` of no epoch, which changes the marker of the epoch itself. */
+/** The script `swap` outside any epoch, which changes the marker itself. */
 export const swapText = swap
 
 export interface Script {
@@ -63,8 +70,8 @@ export type ScriptName = 'claim' | 'redeem' | 'swap'
 export type Scripts = Readonly<Record<ScriptName, Script>>
 
 /**
- * The scripts of an epoch, by its marker as it is stored: a server that has lost its memory, or never had ours, knows none
- * of them.
+ * The scripts of an epoch, by its stored marker. A server that has lost its memory, or never had ours, knows none of
+ * them.
  */
 export const scriptsOf = (marker: string): Scripts => {
   const script = (body: string): Script => {

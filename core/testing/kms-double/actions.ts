@@ -9,12 +9,12 @@ export type Body = Readonly<Record<string, unknown>>
 export interface ActionCall {
   readonly keys: KeyStore
   readonly region: string
-  /** The key that `KeyId` names; undefined for actions without one. */
+  /** The key named by `KeyId`. Undefined for actions without one. */
   readonly key: DoubleKey | undefined
   readonly body: Body
 }
 
-/** What the service documents of each action, as far as a signer meets it. */
+/** The documented behaviour of each action that a signer uses. */
 export const actions: Readonly<Record<string, (call: ActionCall) => Promise<Body> | Body>> = {
   DescribeKey: ({ key }) => ({ KeyMetadata: metadata(present(key)) }),
 

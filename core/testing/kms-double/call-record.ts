@@ -3,19 +3,19 @@ import type { Body } from './actions.js'
 import type { KmsFault } from './faults.js'
 import { account } from './keys.js'
 
-/** One request that reached the double. */
+/** One request that the double received. */
 export interface RecordedCall {
   readonly eventTime: string
   readonly eventName: string
   readonly requestID: string
   readonly region: string
-  /** As the request named it. */
+  /** As named in the request. */
   readonly keyId: string | undefined
   readonly body: Body
   readonly userAgent: string | undefined
   keyArn: string | undefined
   fault: KmsFault | undefined
-  /** Undefined while there is no answer. */
+  /** Undefined until it is answered. */
   status: number | undefined
   errorCode: string | undefined
 }
@@ -48,7 +48,7 @@ export const newCallRecord = () => {
 const trailRecord = (call: RecordedCall): Body => ({
   eventVersion: '1.11',
   userIdentity: { type: 'IAMUser', accountId: account, userName: 'double' },
-  // To the second, as CloudTrail has it.
+  // In whole seconds, as in CloudTrail.
   eventTime: call.eventTime.replace(/\.\d+Z$/, 'Z'),
   eventSource: 'kms.amazonaws.com',
   eventName: call.eventName,
@@ -68,7 +68,7 @@ const trailRecord = (call: RecordedCall): Body => ({
   eventCategory: 'Management',
 })
 
-/** CloudTrail names them in lower camel case and leaves the message out. */
+/** CloudTrail uses lower camel case and omits the message. */
 const requestParameters = ({ body }: RecordedCall): Body =>
   Object.fromEntries(
     Object.entries(body)

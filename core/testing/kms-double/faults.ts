@@ -1,30 +1,30 @@
-/** What goes wrong with a call. */
+/** What fails in a call. */
 export type KmsFault =
   /** An error of KMS by its name, with its message. */
   | { readonly error: string; readonly message?: string }
-  /** No answer, until the double stops. */
+  /** No answer until the double stops. */
   | { readonly hang: true }
   /** Milliseconds before the answer. */
   | { readonly latency: number }
   /** The connection is reset. */
   | { readonly reset: true }
-  /** What a proxy in between says: no JSON. */
+  /** The answer of a proxy in between, not JSON. */
   | { readonly status: number }
-  /** The signature is another key's, has one wrong bit, lacks its last byte, or is no DER. */
+  /** The signature is from another key, has one wrong bit, lacks its last byte, or is not DER. */
   | { readonly signature: 'other-key' | 'flipped-bit' | 'truncated' | 'not-der' }
   /** The reply names another key. */
   | { readonly keyId: string }
 
-/** Which calls it hits: all, unless something narrows them. */
+/** Which calls it affects: all, unless restricted. */
 export interface FaultRule {
   readonly fault: KmsFault
   readonly action?: string
   readonly region?: string
   /** The ARN that was resolved from the request. */
   readonly keyArn?: string
-  /** The first so many of those calls; absent: until it is lifted. */
+  /** Affects the first so many of those calls. If absent, until removed. */
   readonly times?: number
-  /** The share of those calls, from 0 to 1, by a generator with a fixed seed; absent: each. */
+  /** Affects this share of those calls, from 0 to 1, by a generator with a fixed seed. If absent, every one. */
   readonly rate?: number
 }
 
@@ -34,11 +34,11 @@ export interface FaultyCall {
   readonly keyArn: string | undefined
 }
 
-/** The rules in force. The first that hits a call decides. */
+/** The active rules. The first that matches a call decides. */
 export const newFaultRules = () => {
   const rules = new Map<symbol, { rule: FaultRule; left: number }>()
   let seed = 0x5167_e700
-  /** mulberry32, so that a run can be repeated. */
+  /** mulberry32, so that a run is reproducible. */
   const random = (): number => {
     seed = (seed + 0x6d2b_79f5) | 0
     let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -46,7 +46,7 @@ export const newFaultRules = () => {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
   return {
-    /** Puts a rule in force; what it returns lifts it. */
+    /** Activates a rule, and returns a function that removes it. */
     add(rule: FaultRule): () => void {
       const id = Symbol('rule')
       rules.set(id, { rule, left: rule.times ?? Infinity })

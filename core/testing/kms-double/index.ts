@@ -27,26 +27,26 @@ export interface NewDoubleKey extends Partial<NewKey> {
   readonly alias?: string
 }
 
-/** What a test does with the service, beside the requests that a signer sends. */
+/** What a test can do with the service, besides a signer's requests. */
 export interface KmsDouble extends AsyncDisposable {
   /** For the option `endpoint` of the signer. */
   readonly endpoint: string
-  /** Makes a key, enabled and for signing unless the options say otherwise, in `eu-central-1` by default. */
+  /** Creates a key, enabled and for signing unless the options say otherwise, in `eu-central-1` by default. */
   createKey(spec: DoubleKeySpec, options?: NewDoubleKey): Promise<{ arn: string; keyId: string; alias?: string }>
-  /** Gives the replica's ARN. */
+  /** Returns the replica's ARN. */
   replicate(arn: string, region: string): string
   setState(arn: string, state: KeyState): void
-  /** Lets an alias of the key's region name another key. */
+  /** Points an alias of the key's region to another key. */
   moveAlias(alias: string, arn: string): void
-  /** Puts a fault in force and gives what lifts it. */
+  /** Activates a fault, and returns a function that removes it. */
   fail(rule: FaultRule): () => void
-  /** Lifts all faults. */
+  /** Removes all faults. */
   heal(): void
   /** Every request so far, in the order of arrival. */
   readonly calls: readonly RecordedCall[]
-  /** Requests that were in work at one time, at the most. */
+  /** The largest number of concurrent requests so far. */
   mostAtOnce(): number
-  /** The same as CloudTrail exports it. */
+  /** The same in CloudTrail's export format. */
   cloudTrail(): { Records: Body[] }
 }
 
@@ -54,11 +54,11 @@ export interface KmsDouble extends AsyncDisposable {
 export const doubleRegion = 'eu-central-1'
 
 export interface KmsDoubleOptions {
-  /** Of the loopback interface. Default: one that is free. */
+  /** The port on loopback. Default: a free one. */
   readonly port?: number
 }
 
-/** Starts a double of AWS KMS on 127.0.0.1, without a key; disposing of it stops it, and its keys are gone. */
+/** Starts a double of AWS KMS on 127.0.0.1, without keys. Disposing of it stops it and discards its keys. */
 export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promise<KmsDouble> => {
   const keys = newKeyStore()
   const faults = newFaultRules()
@@ -164,7 +164,7 @@ const spoilt = (signature: Buffer, how: 'flipped-bit' | 'truncated' | 'not-der')
   if (how === 'truncated') return signature.subarray(0, -1)
   if (how === 'not-der') return Buffer.concat([Buffer.from([0x31]), signature.subarray(1)])
   const flipped = Buffer.from(signature)
-  // Deep in the number at the end, so that the form stays right.
+  // Changed inside the last number, so that the DER stays valid.
   flipped[flipped.length - 4] = (flipped.at(-4) ?? 0) ^ 0x10
   return flipped
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 /** The key specs that the double knows, as KMS names them. */
 export type DoubleKeySpec = keyof typeof signingAlgorithms
 
-/** KMS developer guide, "Key spec reference". The double does not do ED25519_PH_SHA_512, which Node does not have. */
+/** KMS developer guide, "Key spec reference". ED25519_PH_SHA_512 is not supported, because Node lacks it. */
 export const signingAlgorithms = {
   RSA_2048: rsaAlgorithms(),
   RSA_3072: rsaAlgorithms(),

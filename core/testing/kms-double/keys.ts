@@ -38,7 +38,7 @@ export const newKeyStore = () => {
     keys.set(key.arn, key)
     return key
   }
-  /** By ARN, id, alias or alias ARN, as one region sees it. */
+  /** Finds a key by ARN, id, alias or alias ARN, as seen from one region. */
   const get = (region: string, name: string): DoubleKey => {
     if (name.length < 1 || name.length > 2048)
       throw new KmsErrorReply(

@@ -1,6 +1,6 @@
 /**
- * Signatures over a digest that somebody else made, which `node:crypto` has no function for: PKCS#1 v1.5 and PSS by the
- * raw RSA operation, ECDSA by its definition. For tests: nothing here runs in constant time.
+ * Signatures over a digest made elsewhere, which `node:crypto` does not offer: PKCS#1 v1.5 and PSS with the raw RSA
+ * operation, ECDSA by its definition. For tests: nothing here runs in constant time.
  */
 import { constants, createECDH, createHash, privateEncrypt, randomBytes, type KeyObject } from 'node:crypto'
 
@@ -30,7 +30,7 @@ export const signPss = (key: KeyObject, hash: Hash, digest: Buffer): Buffer => {
   db.set(salt, db.length - salt.length)
   const mask = mgf1(h, db.length, hash)
   const masked = Buffer.from(db.map((byte, index) => byte ^ (mask[index] ?? 0)))
-  // The modulus has a multiple of eight bits, so the message one bit less than its bytes.
+  // The modulus has a multiple of eight bits, so the message has one bit less than its bytes.
   masked[0] = (masked[0] ?? 0) & 0x7f
   return privateEncrypt({ key, padding: constants.RSA_NO_PADDING }, Buffer.concat([masked, h, Buffer.from([0xbc])]))
 }

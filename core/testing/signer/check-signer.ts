@@ -10,8 +10,8 @@ export interface SignerReport {
 }
 
 /**
- * Runs the whole contract of signers, without a test runner. `algs` is what the backend signs; absent: all that Signet
- * knows. `deadlineMs` is for one case; default 20,000. Throws nothing, and leaves the provider open.
+ * Runs the whole contract of signers without a test runner. `algs` are the backend's algorithms (default: all that
+ * Signet knows). `deadlineMs` is per case (default 20,000). Never throws, and leaves the provider open.
  */
 export const checkSigner = async (
   given: SignerUnderTest & { readonly algs?: readonly JwsAlg[]; readonly deadlineMs?: number },

@@ -1,7 +1,7 @@
 import { inspect, types } from 'node:util'
 import { secretJwkMembers } from '../../jose/algorithms.js'
 
-/** Every object that can be reached from here by any property, symbol or prototype. */
+/** Every object reachable from here through properties, symbols or prototypes. */
 const reachable = (root: object): ReadonlySet<object> => {
   const seen = new Set<object>([root])
   for (const object of seen) {
@@ -19,7 +19,7 @@ const isPrivate = (object: object): boolean => {
   return Object.hasOwn(object, 'kty') && secretJwkMembers.some((name) => Object.hasOwn(object, name))
 }
 
-/** Does a private or symmetric key lie within reach of this object, or within what `inspect` and JSON show of it? */
+/** Whether a private or symmetric key is reachable from this object, or in what `inspect` and JSON show of it. */
 export const holdsPrivateMaterial = (root: object): boolean => {
   if (
     /PRIVATE|PrivateKeyObject|SecretKeyObject/.test(inspect(root, { showHidden: true, depth: null, showProxy: true }))

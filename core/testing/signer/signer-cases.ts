@@ -6,33 +6,36 @@ import { verifySignature } from '../../jose/verify-signature.js'
 import { KeyRefused, type Signer, type SignerProvider } from '../../keys/ports.js'
 import { holdsPrivateMaterial } from './private-material.js'
 
-/** A provider, and keys in its backend. */
+/** A provider and the keys in its backend. */
 export interface SignerUnderTest {
   readonly provider: SignerProvider
-  /** The `ref` of a key for this algorithm, the same one each time. */
+  /** Returns the `ref` of a key for this algorithm, always the same one. */
   readonly ref: (alg: JwsAlg) => string | Promise<string>
 }
 
 /** One rule of the contract. */
 export interface SignerCase {
-  /** Absent where the rule is the same for all algorithms. */
+  /** Absent when the rule is the same for all algorithms. */
   readonly alg?: JwsAlg
   readonly name: string
-  /** Rejects with what the signer did instead. */
+  /** Rejects with what the signer did wrong. */
   run(signer: SignerUnderTest): Promise<void>
 }
 
 const never = new AbortController().signal
 const bytes = (length: number): Uint8Array => Buffer.alloc(length, 'signet')
 
-/** The names of keys that no backend has. */
+/** Names of keys that no backend has. */
 const unknownRefs = ['no-such-key', '', '../key', '/etc/passwd', 'a\0b', 'x'.repeat(5000)]
 
-/** The very object, and no copy with the same message. */
+/** Compares identity, so that a copy with the same message does not pass. */
 const rejectsWith = (promise: Promise<unknown>, reason: Error): Promise<void> =>
   rejects(promise, (error) => error === reason)
 
-/** Signatures that a backend which takes `oneMs` for one makes within a second: a TPM makes ten, and its deadline is no fault of it. */
+/**
+ * How many signatures a backend makes within a second if one takes `oneMs`. A TPM makes ten, and its deadline is not
+ * a fault.
+ */
 const burstOf = (oneMs: number): number => Math.max(4, Math.min(64, Math.floor(1000 / oneMs)))
 
 const open = async ({ provider, ref }: SignerUnderTest, alg: JwsAlg): Promise<Signer> =>
@@ -149,7 +152,10 @@ const generalCases = (alg: JwsAlg): readonly SignerCase[] => [
   },
 ]
 
-/** The rules of `SignerProvider` and `Signer`, for a test runner: one case is one test. `algs` is what the backend signs. */
+/**
+ * The rules of `SignerProvider` and `Signer` for a test runner, one test per case. `algs` are the backend's
+ * algorithms.
+ */
 export const signerCases = (algs: readonly JwsAlg[] = allAlgorithms): readonly SignerCase[] => [
   ...algs.flatMap((alg) => casesOf(alg).map((one) => ({ ...one, alg }))),
   ...algs.slice(0, 1).flatMap(generalCases),

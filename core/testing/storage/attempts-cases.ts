@@ -85,7 +85,7 @@ export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>
       pass(2)
       deepEqual(await take(id), allowed)
       await attempts().giveBack('n', id)
-      // The delay of the four has passed, and the one that was given back adds nothing to it.
+      // The delay of the four has passed, and the one given back does not extend it.
       deepEqual(await take(id), allowed)
       deepEqual(await take(id), refused(4))
       pass(4)
@@ -100,7 +100,7 @@ export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>
         Promise.all(Array.from({ length: count }, () => attempts().take('n', id, wide)))
       await takeMany(50)
       await Promise.all(Array.from({ length: 60 }, () => attempts().giveBack('n', id)))
-      // No more at a time than one count takes: each of them waits for all that come before.
+      // Limited to what one count allows, because each caller waits for all before it.
       const taken = [...(await takeMany(50)), ...(await takeMany(50)), ...(await takeMany(50))]
       equal(taken.filter((attempt) => attempt.allowed).length, 101)
     })

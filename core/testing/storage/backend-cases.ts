@@ -11,7 +11,7 @@ const refuses = (call: () => Promise<unknown>): Promise<void> =>
     return true
   })
 
-/** The part of the storage contract on opening, sharing and closing. */
+/** The part of the storage contract about opening, sharing and closing. */
 export const backendCases = ({ backend, open, clock }: Subject<EphemeralBackend>, describe: Describe): void => {
   describe('backend', (it) => {
     it('answers a ping, and gives up when the signal says so', async () => {
@@ -87,7 +87,7 @@ export const backendCases = ({ backend, open, clock }: Subject<EphemeralBackend>
   })
 }
 
-/** As `backendCases`, of the ports that records alone need. */
+/** Like `backendCases`, for the ports of records only. */
 export const closedRecordsCases = ({ open }: Subject, describe: Describe): void => {
   describe('backend of records', (it) => {
     it('refuses everything once it is closed', async () => {

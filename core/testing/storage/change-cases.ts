@@ -4,7 +4,7 @@ import type { JsonValue } from '../../json.js'
 import type { StorageBackend } from '../../storage/ports.js'
 import { inOwnCollection, oddIds, oddRecords, type Describe, type Subject } from './subject.js'
 
-/** The part of the storage contract on records that many change at once. */
+/** The part of the storage contract about records that many change concurrently. */
 export const changeCases = ({ backend, open, clock, pass }: Subject, describe: Describe): void => {
   describe('changes of records', (test) => {
     const { it, store: collection } = inOwnCollection(test, (name) => name)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { EphemeralBackend } from '../../storage/ports.js'
 import { oddRecords, type Describe, type Subject } from './subject.js'
 
-/** The part of the storage contract on states that many change at once. */
+/** The part of the storage contract about states that many change concurrently. */
 export const counterCases = ({ backend, open, clock, pass }: Subject<EphemeralBackend>, describe: Describe): void => {
   describe('counters', (it) => {
     const counters = () => backend().counters('contract_counters')
@@ -89,14 +89,14 @@ export const counterCases = ({ backend, open, clock, pass }: Subject<EphemeralBa
       await set(id, 1)
       let asked = 0
       const late: Promise<void>[] = []
-      // The first time it is asked, another caller removes the state.
+      // Another caller removes the state during the first call.
       const result = counters().update<number, string>('n', id, (current, now) => {
         if (asked++ === 0) late.push(counters().update('n', id, () => ({ result: undefined, write: null })))
         return { result: String(current), write: { state: (current ?? 0) + 1, forgetAt: now + 60_000 } }
       })
       const first = await result
       await Promise.all(late)
-      // Either the removal came first, and the count begins again, or it came last.
+      // Either the removal came first and the count restarts, or it came last.
       equal(await peek(id), first === '1' ? undefined : 1)
     })
 

@@ -76,7 +76,7 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       deepEqual(await codes().poll(id), { outcome: 'due', code: pending })
       pass(3.999)
       deepEqual(await codes().poll(id), { outcome: 'early', code: slower(10) })
-      // 8.999 seconds after the stamp; were it moved, they would be five.
+      // 8.999 seconds after the timestamp; had it moved, it would be five.
       pass(5)
       deepEqual(await codes().poll(id), { outcome: 'early', code: slower(15) })
       pass(5.001)

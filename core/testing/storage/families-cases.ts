@@ -5,7 +5,7 @@ import type { RefreshFamily } from '../../storage/ports.js'
 import { matches } from './matches.js'
 import type { Describe, Subject } from './subject.js'
 
-/** The part of the storage contract on refresh families. */
+/** The part of the storage contract about refresh families. */
 export const familyCases = ({ backend, clock, pass }: Subject, describe: Describe): void => {
   describe('refresh families', (it) => {
     const families = () => backend().refreshFamilies<JsonValue>('contract_families')

@@ -2,7 +2,7 @@ import { equal } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Describe, Subject } from './subject.js'
 
-/** The part of the storage contract on what is ended before its time. */
+/** The part of the storage contract about items that are ended early. */
 export const revocationCases = ({ backend, pass }: Subject, describe: Describe): void => {
   describe('revocations', (it) => {
     const revocations = () => backend().revocations('contract_revocations')

@@ -16,8 +16,8 @@ import { revocationCases } from './revocation-cases.js'
 import type { Describe, Subject } from './subject.js'
 
 /**
- * `open` opens the same store each time; it need not be empty. The adapter must read time from `clock` alone: the suite moves
- * it by hand and never sleeps.
+ * `open` opens the same store each time; it need not be empty. The adapter must take the time only from `clock`,
+ * which the suite moves without sleeping.
  */
 export type StorageUnderTest =
   | { readonly role?: 'records'; readonly open: (clock: Clock) => Promise<StorageBackend> }
@@ -25,10 +25,10 @@ export type StorageUnderTest =
 
 /** One rule of the contract. */
 export interface StorageCase {
-  /** Of what it speaks: `one-time records`. */
+  /** The port that it tests: `one-time records`. */
   readonly port: string
   readonly name: string
-  /** Rejects with what the store did otherwise. Cases share a clock and run one after another. */
+  /** Rejects with what the store did wrong. Cases share a clock and run one after another. */
   run(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export interface StorageContract extends AsyncDisposable {
 }
 
 export interface StorageReport {
-  /** `storageContractVersion`: what the adapter may declare when nothing failed. */
+  /** `storageContractVersion`, which the adapter may declare when nothing failed. */
   readonly contract: number
   /** How many cases were run. */
   readonly cases: number
@@ -90,8 +90,8 @@ const stateRecords = (subject: Subject, describe: Describe): void => {
 }
 
 /**
- * The rules of every port, for a test runner: one case is one test. Disposing of it closes the store. An adapter is done when all
- * of them hold, and when `raceStorage` finds one winner in each round.
+ * The rules of every port for a test runner, one test per case. Disposing of it closes the store. An adapter is
+ * complete when all of them hold and `raceStorage` finds one winner in each round.
  */
 export const storageContract = (given: StorageUnderTest): StorageContract => {
   const cases: StorageCase[] = []
@@ -127,8 +127,8 @@ const inTime = (work: () => PromiseLike<void>, milliseconds: number): Promise<vo
   )
 
 /**
- * Runs the whole contract, without a test runner. `deadlineMs` is for one case, and for the end; default 20,000. Throws
- * nothing.
+ * Runs the whole contract without a test runner. `deadlineMs` is per case and for closing (default 20,000). Never
+ * throws.
  */
 export const checkStorage = async (
   given: StorageUnderTest & { readonly deadlineMs?: number },

@@ -3,19 +3,19 @@ import type { Clock } from '../../clock.js'
 import type { JsonValue } from '../../json.js'
 import type { EphemeralBackend, StorageBackend } from '../../storage/ports.js'
 
-/** What the parts of the storage contract work on. */
+/** What the parts of the storage contract run against. */
 export interface Subject<Backend extends EphemeralBackend = StorageBackend> {
   readonly backend: () => Backend
-  /** Opens the same store once more. */
+  /** Opens the same store again. */
   readonly open: () => Promise<Backend>
   readonly clock: Clock
   /** Moves the clock. */
   readonly pass: (seconds: number) => void
 }
 
-/** States one case. */
+/** Declares one case. */
 export type It = (name: string, run: () => Promise<void>) => void
-/** States the cases of one port. */
+/** Declares the cases of one port. */
 export type Describe = (port: string, state: (it: It) => void) => void
 
 export const oddIds: readonly (readonly [string, string])[] = [
@@ -57,11 +57,11 @@ export const oddRecords: readonly (readonly [string, JsonValue])[] = [
   ['100 KB', { text: 'é'.repeat(50_000) }],
 ]
 
-/** A collection that no other test has: tests share a store and see nothing of each other. */
+/** A collection that no other test uses, so that tests sharing a store do not affect each other. */
 export const newCollection = (): string =>
   `c_${[...randomBytes(12)].map((byte) => String.fromCharCode(97 + (byte % 26))).join('')}`
 
-/** States cases that each have a collection of their own, in a store that `open` gives. */
+/** Declares cases that each have their own collection, in a store from `open`. */
 export const inOwnCollection = <Store>(test: It, open: (collection: string) => Store) => {
   let collection = newCollection()
   const it: It = (name, run) =>

@@ -8,8 +8,8 @@ import type { DeviceKey } from '../key.js'
 const forOthers = 0o077
 
 /**
- * A P-256 key in a PKCS#8 PEM file of mode 0600, which is made when there is none: of several processes that make it at
- * once, all get the same. Throws `DeviceError`, also for a file that others may read.
+ * A P-256 key in a PKCS#8 PEM file of mode 0600, created if there is none. Processes that create it at the same time
+ * all get the same key. Throws `DeviceError`, also for a file that others can read.
  */
 export const fileKey = async (path: string): Promise<DeviceKey> => {
   checkMembers('fileKey', { path }, { path: kinds.name }, ['path'])
@@ -27,7 +27,7 @@ const failed = (path: string, why: string, cause?: unknown): DeviceError =>
 const readKey = async (path: string): Promise<KeyObject | undefined> => {
   try {
     await using file = await open(path, 'r')
-    // Of the file that was opened, so that nobody can exchange it between the question and the reading.
+    // Checks the opened file, so that it cannot be exchanged between the check and the reading.
     const found = await file.stat()
     if (!found.isFile()) throw failed(path, 'is not a file.')
     if (process.platform !== 'win32' && (found.mode & forOthers) !== 0)
@@ -52,7 +52,7 @@ const parseKey = (path: string, pem: Buffer): KeyObject => {
   return key
 }
 
-/** Written whole and then linked, so that nobody reads half of a key and nobody's key is replaced. */
+/** Written completely and then linked, so that nobody reads half a key and no existing key is replaced. */
 const makeKey = async (path: string): Promise<KeyObject> => {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   const next = `${path}.${randomUUID()}`

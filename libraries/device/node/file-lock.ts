@@ -3,21 +3,21 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 
-/** Who holds the lock, as it is in the file. */
+/** The holder of the lock, as in the file. */
 interface Holder {
   readonly token: string
   readonly host: string
   readonly pid: number
-  /** When the process started, as its system counts: another process may have the same number later. */
+  /** When the process started, in its system's units, because another process may get the same number later. */
   readonly started?: string
 }
 
-/** Milliseconds: no renewal takes as long, so that whoever still holds the lock hangs, or is on a host that went away. */
+/** Milliseconds. No renewal takes this long, so a holder older than this hangs, or its host is gone. */
 const longestHeld = 60_000
 
 /**
- * One at a time, of all processes that name this file. A lock whose holder died, or that is older than a minute, is taken
- * over, by one.
+ * Runs one at a time over all processes that name this file. A lock whose holder died, or that is older than a
+ * minute, is taken over by exactly one of them.
  */
 export const createFileLock = (path: string): (<T>(work: () => Promise<T>) => Promise<T>) => {
   let last: Promise<unknown> = Promise.resolve()
@@ -26,7 +26,7 @@ export const createFileLock = (path: string): (<T>(work: () => Promise<T>) => Pr
     try {
       return await work()
     } finally {
-      // Not that of somebody who took it over.
+      // The lock may have been taken over by another process.
       if ((await read(path))?.token === token) await rm(path, { force: true })
     }
   }
@@ -41,12 +41,12 @@ const acquire = async (path: string): Promise<string> => {
   const token = randomUUID()
   const started = await startOf(process.pid)
   const holder: Holder = { token, host: hostname(), pid: process.pid, ...(started !== undefined && { started }) }
-  // Written whole and then linked: nobody ever reads half of a lock.
+  // Written completely and then linked, so that nobody reads half a lock.
   const own = `${path}.${token}`
   await writeFile(own, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
   try {
     for (;;) {
-      // Its age is that of the lock: who waited for a minute has not held it for one.
+      // The file's age is that of the lock: time spent waiting does not count.
       await utimes(own, new Date(), new Date())
       if ((await isNew(own, path)) || (await takeOver(own, path))) return token
       await setTimeout(20 + Math.random() * 60)
@@ -56,7 +56,7 @@ const acquire = async (path: string): Promise<string> => {
   }
 }
 
-/** `link` fails where there is a file: of several callers one has it. */
+/** `link` fails if the file exists, so exactly one of several callers succeeds. */
 const isNew = async (from: string, to: string): Promise<boolean> => {
   try {
     await link(from, to)
@@ -68,8 +68,8 @@ const isNew = async (from: string, to: string): Promise<boolean> => {
 }
 
 /**
- * Of those who see the same stale lock, one gets the file that bears its token, and alone may replace it. Gives true when
- * the lock is the caller's.
+ * Of the processes that see the same stale lock, one gets the file named after its token, and only that one may
+ * replace it. Returns true when the caller has the lock.
  */
 const takeOver = async (own: string, path: string): Promise<boolean> => {
   const stale = await read(path)
@@ -95,7 +95,7 @@ const isStale = async ({ host, pid, started }: Holder, path: string): Promise<bo
   return !isAlive(pid) || (await startOf(pid)) !== started
 }
 
-/** Also with a clock that stepped back. */
+/** Also works with a clock that stepped back. */
 const isOld = async (path: string): Promise<boolean> => {
   const found = await stat(path).catch(() => undefined)
   return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > longestHeld
@@ -110,13 +110,16 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** proc(5): the 22nd field of `stat`, of which the second, in parentheses, may contain anything. Undefined where there is none. */
+/**
+ * proc(5): the 22nd field of `stat`; the second, in parentheses, may contain anything. Undefined where that does not
+ * exist.
+ */
 const startOf = async (pid: number): Promise<string | undefined> => {
   const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => undefined)
   return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
 }
 
-/** Undefined: there is none at the moment. One that cannot be read is held by nobody that is known: it has its age alone. */
+/** Undefined if there is none at the moment. An unreadable one has no known holder, only an age. */
 const read = async (path: string): Promise<Holder | undefined> => {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error

@@ -6,9 +6,9 @@ import type { DeviceStore } from '../store.js'
 import { createFileLock } from './file-lock.js'
 
 /**
- * Keeps the record in a file of mode 0600, whose directory must exist on a local disk. It keeps no keys: the device has one
- * of its own, such as `fileKey`. Beside the file stand, for moments, `path.lock` and `path.new`. Throws a
- * `TypeError` without a path.
+ * Stores the record in a file of mode 0600, whose directory must exist on a local disk. It stores no keys, so the
+ * device needs one such as `fileKey`. `path.lock` and `path.new` exist beside it for moments. Throws a `TypeError`
+ * without a path.
  */
 export const fileStore = (path: string): DeviceStore => {
   checkMembers('fileStore', { path }, { path: kinds.name }, ['path'])
@@ -46,7 +46,7 @@ const unlessAbsent = (error: unknown): undefined => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
-/** What was renamed is there after a loss of power, too. */
+/** Makes a rename survive a loss of power. */
 const syncDirectory = async (path: string): Promise<void> => {
   if (process.platform === 'win32') return
   await using directory = await open(path, 'r')

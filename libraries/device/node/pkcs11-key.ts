@@ -6,7 +6,7 @@ import type { DeviceKey } from '../key.js'
 import { codeOf, loadModule, openKey, type OpenKey } from './pkcs11-token.js'
 
 export interface Pkcs11KeyOptions {
-  /** Which token: its label, or its slot. */
+  /** Selects the token by its label; `slot` selects by number. */
   readonly token?: string
   readonly slot?: number
   /** The absolute path of the vendor's PKCS#11 library. */
@@ -19,16 +19,17 @@ export interface Pkcs11KeyOptions {
 export interface Pkcs11Key extends DeviceKey, AsyncDisposable {}
 
 const CKM_ECDSA = 0x1041
-/** A PIN that was wrong once is not tried again: tokens count. */
+/** Tokens count wrong PINs, so a PIN that was wrong once is not tried again. */
 const pinCodes: ReadonlySet<number> = new Set([0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0x102])
 /** The session or the login was lost; a new session may sign. */
 const lostCodes: ReadonlySet<number> = new Set([0x30, 0x32, 0x60, 0x82, 0x90, 0x91, 0xb0, 0xb3, 0xe0, 0x101])
-/** Milliseconds: a token that takes longer to sign hangs. */
+/** Milliseconds. A token that takes longer to sign counts as hanging. */
 const signWithin = 10_000
 
 /**
- * A P-256 key that an HSM holds, by pkcs11js, which compiles when it is installed. It must exist; the token is chosen by its
- * label (`token`) or by its `slot`. The vendor's library runs in this process, on threads of Node's pool. Throws `DeviceError`.
+ * A P-256 key held by an HSM, through pkcs11js, which compiles on installation. The key must exist; the token is
+ * selected by its label (`token`) or its `slot`. The vendor's library runs in this process, on threads of Node's
+ * pool. Throws `DeviceError`.
  */
 export const pkcs11Key = async (options: Pkcs11KeyOptions): Promise<Pkcs11Key> => {
   checkMembers(
@@ -62,7 +63,7 @@ export const pkcs11Key = async (options: Pkcs11KeyOptions): Promise<Pkcs11Key> =
     try {
       if (key) library.C_CloseSession(key.session)
     } catch {
-      // The token has closed it.
+      // The token has already closed it.
     }
     key = undefined
   }
@@ -81,7 +82,7 @@ export const pkcs11Key = async (options: Pkcs11KeyOptions): Promise<Pkcs11Key> =
 
   return {
     publicJwk,
-    // One session, one signature at a time.
+    // One session makes one signature at a time.
     sign: (input) => {
       const digest = createHash('sha256').update(input).digest()
       const mine = last.then(() =>

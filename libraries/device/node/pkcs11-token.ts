@@ -20,20 +20,20 @@ const p256 = '06082a8648ce3d030107'
 /** The point of P-256, uncompressed, in a DER octet string. */
 const wrappedPoint = /^044104([0-9a-f]{64})([0-9a-f]{64})$/
 
-/** Which token, by its label or by its slot. */
+/** Selects a token by its label or its slot. */
 interface TokenSelector {
   readonly token?: string
   readonly slot?: number
 }
 
-/** A session with a token, logged in, and the key in it. */
+/** A logged-in session with a token, and the key in it. */
 export interface OpenKey {
   readonly session: Handle
   readonly privateKey: Handle
   readonly publicJwk: PublicJwk
 }
 
-/** A module is initialised once in a process, and its login is one for all its sessions. */
+/** A module is initialised once per process, and a login holds for all its sessions. */
 const modules = new Map<string, Promise<PKCS11>>()
 
 export const loadModule = (path: string): Promise<PKCS11> => {
@@ -51,12 +51,15 @@ const load = async (path: string): Promise<PKCS11> => {
   return library
 }
 
-/** Throws for anything but exactly one token, exactly one private key of that label, and its public half of P-256. */
+/**
+ * Throws unless there is exactly one such token, exactly one private key with that label, and its public half is on
+ * P-256.
+ */
 export const openKey = (library: PKCS11, wanted: TokenSelector, pin: string, label: string): OpenKey => {
   const slot = findSlot(library, wanted)
   const session = library.C_OpenSession(slot, CKF_SERIAL_SESSION)
   try {
-    // The last attempt that the token allows is a person's.
+    // The last attempt that the token allows is left to a person.
     if ((library.C_GetTokenInfo(slot).flags & CKF_USER_PIN_FINAL_TRY) !== 0)
       throw new Error('The token allows one last attempt at the PIN.')
     unless(CKR_USER_ALREADY_LOGGED_IN, () => library.C_Login(session, CKU_USER, pin))
@@ -77,7 +80,7 @@ export const openKey = (library: PKCS11, wanted: TokenSelector, pin: string, lab
   }
 }
 
-/** Slot numbers may change with every start, labels do not; an empty slot is no token. */
+/** Slot numbers may change with every start, labels do not. Empty slots are skipped. */
 const findSlot = (library: PKCS11, { token, slot }: TokenSelector): Handle => {
   const slots = library.C_GetSlotList(true).filter((each) => {
     if (slot !== undefined && each.readUInt32LE(0) !== slot) return false
@@ -104,7 +107,7 @@ const findOne = (library: PKCS11, session: Handle, what: string, template: Templ
   return found
 }
 
-/** Undefined where the object does not have it, or does not show it. */
+/** Undefined when the object lacks the attribute or does not reveal it. */
 const attribute = (library: PKCS11, session: Handle, object: Handle, type: number): Buffer | undefined => {
   try {
     return library.C_GetAttributeValue(session, object, [{ type }])[0]?.value
@@ -129,7 +132,7 @@ const unless = (allowed: number, call: () => void): void => {
   }
 }
 
-/** The `CKR_` value, which pkcs11js has for some functions in the text alone; 0: none. */
+/** The `CKR_` value, which pkcs11js has only in the text for some functions. 0 if there is none. */
 export const codeOf = (error: unknown): number => {
   const { code, message } = error as { code?: unknown; message?: unknown }
   return typeof code === 'number' ? code : Number(/^CKR_\w+:(\d+)/.exec(String(message))?.[1] ?? 0)

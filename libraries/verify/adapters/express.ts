@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { answerRefusal, checkAdapter, bytesIn, headersFor, type Checker } from './checker.js'
 
 /**
- * Middleware for Express and Connect, before everything that parses bodies but `express.raw()`. What the checker found is
- * in `request[name]`.
+ * Middleware for Express and Connect. Mount it before every body parser except `express.raw()`. The checker's result
+ * is in `request[name]`.
  */
 export const forExpress = (checker: Checker<unknown>, name = 'device') => {
   checkAdapter(checker, name)

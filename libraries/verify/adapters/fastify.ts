@@ -3,17 +3,14 @@ import { Readable } from 'node:stream'
 import { VerificationError } from '../refusal.js'
 import { checkAdapter, headersFor, type Checker } from './checker.js'
 
-/** What the adapter needs of a reply of Fastify. */
+/** The members of a Fastify reply that the adapter uses. */
 export interface FastifyReply {
   code(status: number): this
   headers(headers: Record<string, string>): this
   send(body: string): this
 }
 
-/**
- * A hook for Fastify's `preParsing`. What the checker found is in `request[name]`; Fastify parses the body as it does
- * without the hook.
- */
+/** A `preParsing` hook for Fastify. The checker's result is in `request[name]`; Fastify parses the body as usual. */
 export const forFastify = (checker: Checker<unknown>, name = 'device') => {
   checkAdapter(checker, name)
   return async (request: { readonly raw: IncomingMessage }, reply: FastifyReply): Promise<Readable | undefined> => {

@@ -3,8 +3,8 @@ import { kinds } from '../../wire/options.js'
 import { answerRefusal, checkAdapter, headersFor, type Checker } from './checker.js'
 
 /**
- * A listener for `node:http` that calls `handler` only for requests that the checker lets pass, with what it found. What
- * the handler throws is an unhandled rejection, as of any asynchronous listener.
+ * A listener for `node:http` that calls `handler` with the checker's result, only for requests that pass. An error of
+ * the handler is an unhandled rejection, as with any asynchronous listener.
  */
 export const forHttp = <T>(
   checker: Checker<T>,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { VerificationError } from '../refusal.js'
 import { checkAdapter, headersFor, type Checker } from './checker.js'
 
-/** What the adapter needs of Koa's context. */
+/** The members of Koa's context that the adapter uses. */
 export interface KoaContext {
   readonly req: IncomingMessage
   readonly originalUrl: string
@@ -12,7 +12,7 @@ export interface KoaContext {
   set(headers: Record<string, string>): void
 }
 
-/** Middleware for Koa, before everything that parses bodies. What the checker found is in `ctx.state[name]`. */
+/** Middleware for Koa. Mount it before every body parser. The checker's result is in `ctx.state[name]`. */
 export const forKoa = (checker: Checker<unknown>, name = 'device') => {
   checkAdapter(checker, name)
   return async (context: KoaContext, next: () => Promise<unknown>): Promise<void> => {

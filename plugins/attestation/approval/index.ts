@@ -6,13 +6,13 @@ import { createWaitingRoom } from './waiting-room.js'
 const day = 86_400
 
 const options = z.strictObject({
-  /** From the first request; an approval ends with it. */
+  /** Counted from the first request. An approval ends then too. */
   expires_secs: z
     .int()
     .min(10)
     .max(7 * day)
     .default(3600),
-  /** For so long a request that was denied stays denied. */
+  /** Seconds for which a denied request stays denied. */
   denied_secs: z
     .int()
     .min(1)
@@ -20,15 +20,18 @@ const options = z.strictObject({
     .default(3600),
   retry_after_secs: z.int().min(1).max(3600).default(10),
   max_per_principal: z.int().min(1).max(100).default(3),
-  /** An address as `addressBucket` counts it; who has none (a unix socket) has the other bounds alone. */
+  /**
+   * Per address as counted by `addressBucket`. Callers without one (a unix socket) are subject to the other limits
+   * only.
+   */
   max_per_address: z.int().min(1).max(10_000).default(10),
   max_waiting: z.int().min(1).max(10_000).default(1000),
 })
 
-/** Printable, on one line, and short enough to be read to somebody. */
+/** Printable, on one line, and short enough to be read aloud. */
 const messageForm = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/
 
-/** The enrolment waits until a person has compared what it says with what the device or service shows. */
+/** The enrolment waits until a person has compared its message with what the device or service shows. */
 export default definePlugin({
   name: 'attestation/approval',
   apiVersion: 1,

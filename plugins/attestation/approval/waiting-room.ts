@@ -15,18 +15,18 @@ export interface WaitingRoomOptions {
   readonly maxWaiting: number
 }
 
-/** One enrolment that asks for approval, as it stands. */
+/** The state of an enrolment that asks for approval. */
 export type ApprovalState =
   | { readonly state: 'waiting' | 'denied' | 'full' }
-  /** With what the person saw; true for the first who uses it. */
+  /** With the message that the person saw. True for the first caller that uses it. */
   | { readonly state: 'approved'; readonly attributes: JsonObject; use(): Promise<boolean> }
 
 interface Waiting extends WaitingEnrolment {
-  /** Of all that was asked for: what differs in anything is another enrolment. */
+  /** A digest of everything that was asked for: any difference makes it another enrolment. */
   readonly digest: string
-  /** One stay in the room. A decision is about this stay and none that follows. */
+  /** Identifies one period of waiting. A decision applies to this one and to none that follows. */
   readonly stay: string
-  /** The places that it takes up. */
+  /** The slots that it occupies. */
   readonly places: readonly string[]
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -38,7 +38,7 @@ type Decision = 'approve' | 'deny'
 const waitingId = (id: string): string => `approval:waiting:${id}`
 const decisionId = (stay: string): string => `approval:decision:${stay}`
 
-/** Members in one order at every depth, so that the order in which a client writes them does not matter. */
+/** Members sorted at every depth, so that the order in which a client writes them does not matter. */
 const canonical = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(canonical)
@@ -49,7 +49,7 @@ const canonical = (value: unknown): unknown => {
 const digestOf = ({ principal, jkt, attributes }: EnrolmentContext, message: string): string =>
   hash('sha256', JSON.stringify([principalDigest(principal), jkt, canonical(attributes), message]))
 
-/** Enrolments that wait for a person, and what was decided. Every step that must happen once is one of the store. */
+/** Enrolments that wait for a person, and the decisions. Every step that must happen once is one step of the store. */
 export const createWaitingRoom = (options: WaitingRoomOptions) => {
   const { records, claims, clock, expiresSeconds, deniedSeconds } = options
 
@@ -59,17 +59,17 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
   const findDecision = async (stay: string): Promise<Decision | undefined> =>
     (await records.find(decisionId(stay)))?.['decision'] as Decision | undefined
 
-  /** Of the numbered places under a prefix one that was free, and now is not; undefined: all are taken. */
+  /** Takes a free slot among the numbered ones under a prefix. Undefined if all are taken. */
   const takePlace = async (prefix: string, places: number): Promise<string | undefined> => {
     const idOf = (place: number): string => `${prefix}${String(place).padStart(6, '0')}`
     const take = (id: string): Promise<boolean> =>
       records.put(id, {}, { ttlSeconds: expiresSeconds, onlyIfAbsent: true })
-    // Nearly always few wait: then one request of anybody's does not cost the reading of all places.
+    // Few slots are usually taken, so a random guess avoids reading all of them at each request.
     const guess = idOf(randomInt(places))
     if (await take(guess)) return guess
     const taken = new Set((await records.list(prefix, places)).map(({ id }) => id))
     const free = Array.from({ length: places }, (_, place) => idOf(place)).filter((id) => !taken.has(id))
-    // From anywhere among them, so that those who come at once do not all try for the same.
+    // Starts at a random one, so that concurrent callers do not all try the same slot.
     const start = free.length === 0 ? 0 : randomInt(free.length)
     for (const id of [...free.slice(start), ...free.slice(0, start)]) if (await take(id)) return id
     return undefined
@@ -79,7 +79,7 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
     await Promise.all(places.map((place) => records.remove(place)))
   }
 
-  /** One place of each kind that an enrolment needs; undefined, and nothing taken, where there is none of one kind. */
+  /** Takes one slot of each kind that an enrolment needs. Undefined, with nothing taken, if one kind has none. */
   const takePlaces = async (context: EnrolmentContext, address: string | undefined) => {
     const kinds: (readonly [prefix: string, places: number])[] = [
       ...(address === undefined ? [] : [[`approval:address:${address}:`, options.maxPerAddress] as const]),
@@ -121,7 +121,7 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
     return { state: 'waiting' }
   }
 
-  /** Of those who use an approval, and who take it back, one gets true. */
+  /** Of the callers that use or revoke an approval, one gets true. */
   const claim = ({ stay, expiresAt }: Waiting): Promise<boolean> =>
     claims.claim('approval', stay, Math.max(1, Math.ceil((expiresAt - clock()) / 1000) + 1))
 
@@ -130,7 +130,7 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
     attributes: waiting.attributes,
     async use() {
       if (!(await claim(waiting))) return false
-      // Used it is, whatever becomes of what is left of it.
+      // It counts as used, whatever happens to the remains.
       await Promise.all([records.remove(waitingId(waiting.id)), leave(waiting.places)]).catch((error: unknown) => {
         if (!(error instanceof Unavailable)) throw error
       })
@@ -144,7 +144,7 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
       const id = digest.slice(0, 16)
       const waiting = await findWaiting(id)
       if (waiting === undefined) return enter(id, digest, context, message)
-      // Somebody took pains to find another request with this id.
+      // Someone went to great lengths to find another request with this id.
       if (waiting.digest !== digest) return { state: 'full' }
       if (waiting.denied) return { state: 'denied' }
       const decision = await findDecision(waiting.stay)

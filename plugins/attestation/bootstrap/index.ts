@@ -10,17 +10,17 @@ const pageSize = 100
 
 const options = z.strictObject({ expires_secs: z.int().min(1).max(31_536_000).default(86_400) }).prefault({})
 
-/** Nobody guesses 256 bits: this bounds the noise, and lets an installer go on soon after a mistake. */
+/** 256 bits cannot be guessed. The limit reduces noise, and lets an installer continue soon after a mistake. */
 const guesses: AttemptPolicy = { free: 10, baseDelaySeconds: 1, maxDelaySeconds: 60, forgetAfterSeconds: 3600 }
 
-/** A secret that an operator hands to a service: it enrols one key, once, within its time. */
+/** A secret that an operator gives to a service. It enrols one key, once, within its lifetime. */
 export default definePlugin({
   name: 'attestation/bootstrap',
   apiVersion: 1,
   options,
   needs: ['clock', 'attempts', 'factorRecords'],
   create: ({ expires_secs: expiresSeconds }: z.output<typeof options>, { clock, attempts, factorRecords }) => {
-    // One record for each secret, under its hash: removing it uses up this secret and no later one.
+    // Each secret has its own record, under its hash, so that removing it uses up this secret and no later one.
     const prefixOf = (digest: string): string => `${kind}:${digest}:`
     const idOf = (digest: string, secret: string): string => `${prefixOf(digest)}${hash('sha256', secret, 'base64url')}`
 
@@ -44,9 +44,11 @@ export default definePlugin({
           async verify({ principal }, { value }) {
             const digest = principalDigest(principal)
             const id = idOf(digest, value)
-            // Before the attempt is counted, so that an outage counts none. A caller who has to wait learns nothing by it.
+            // Read before the attempt is counted, so that an outage counts none. A caller that has to wait learns
+            // nothing from it.
             const found = await factorRecords.find(id)
-            // For everybody, so that parallel guesses are counted and unknown principals are slowed down alike.
+            // Applies to everybody, so that parallel guesses are counted and unknown principals are slowed down
+            // alike.
             if (!(await attempts.take(kind, digest, guesses)).allowed)
               return { ok: false, reason: 'too many wrong bootstrap secrets' }
             if (found === undefined) return { ok: false, reason: 'the bootstrap secret is wrong, expired or was used' }

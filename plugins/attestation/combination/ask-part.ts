@@ -7,7 +7,7 @@ import type {
   SecondFactorVerifier,
 } from '../../../core/api/attestation.js'
 
-/** What the caller sends for one part. */
+/** The caller's proof for one part. */
 export const partProof = z.strictObject({ kind: z.string(), value: z.string() })
 
 export type PartProof = z.output<typeof partProof>
@@ -23,7 +23,7 @@ export const readProof = <T>(text: string, form: z.ZodType<T>): T | undefined =>
 
 export const malformed: SecondFactorDenied = { ok: false, reason: 'the proof of a combination is malformed' }
 
-/** Asks one part. Only `ok: true` accepts and only `ok: false` refuses; throws `Unavailable` for anything else. */
+/** Verifies one part. Only `ok: true` accepts and only `ok: false` refuses; throws `Unavailable` for anything else. */
 export const askPart = async (
   factor: SecondFactorVerifier,
   enrolment: EnrolmentContext,
@@ -40,7 +40,7 @@ export const askPart = async (
   return answer as SecondFactorAccepted
 }
 
-/** Uses one part up. False: it was already used. Throws `Unavailable` when the part says neither. */
+/** Uses up one part. Returns false if it was already used. Throws `Unavailable` when the part gives neither answer. */
 export const consumePart = async (factor: SecondFactorVerifier, part: SecondFactorAccepted): Promise<boolean> => {
   const used: unknown = part.consume === undefined || (await part.consume())
   if (typeof used !== 'boolean')

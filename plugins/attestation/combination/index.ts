@@ -15,7 +15,7 @@ const options = z
   .refine(({ all, any }) => (all === undefined) !== (any === undefined), 'must have either all or any')
   .refine(({ kind: own, all, any }) => !(all ?? any ?? []).includes(own), 'a combination cannot contain itself')
 
-/** Several second factors as one: all of them, or any of them. */
+/** Combines several second factors: all of them, or any one. */
 export default definePlugin({
   name: 'attestation/combination',
   apiVersion: 1,

@@ -7,8 +7,8 @@ import { askPart, consumePart, malformed, partProof, readProof } from './ask-par
 const proofs = z.array(partProof)
 
 /**
- * The proof is a JSON array of `{ kind, value }`, one for each part. The parts are asked in the order of the
- * configuration and used up in that order; the first that refuses ends it.
+ * The proof is a JSON array of `{ kind, value }`, one per part. Parts are verified and used up in the order of the
+ * configuration; the first refusal ends it.
  */
 export const verifyAll =
   (factors: readonly SecondFactorVerifier[]): SecondFactorVerifier['verify'] =>
@@ -40,7 +40,7 @@ export const verifyAll =
     }
   }
 
-/** Granted is what every part that grants attributes at all grants with the same value; undefined: no part does. */
+/** Grants what every part that grants attributes grants with the same value. Undefined if no part grants any. */
 const intersect = (answers: readonly SecondFactorAccepted[]): JsonObject | undefined => {
   const [first, ...others] = answers.flatMap(({ attributes }) => (attributes ? [attributes] : []))
   if (first === undefined) return undefined

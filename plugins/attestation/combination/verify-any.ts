@@ -1,7 +1,7 @@
 import type { SecondFactorVerifier } from '../../../core/api/attestation.js'
 import { askPart, malformed, partProof, readProof } from './ask-part.js'
 
-/** The proof is JSON `{ kind, value }`: the part that it names decides. */
+/** The proof is JSON `{ kind, value }`; the named part decides. */
 export const verifyAny = (factors: readonly SecondFactorVerifier[]): SecondFactorVerifier['verify'] => {
   const byKind = new Map(factors.map((factor) => [factor.kind, factor]))
   return async (enrolment, { value }) => {

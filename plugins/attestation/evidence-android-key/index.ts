@@ -16,7 +16,7 @@ const keyDescription = '1.3.6.1.4.1.11129.2.1.17'
 
 const refuse = (reason: string): EvidenceDenied => ({ ok: false, reason: `android key: ${reason}` })
 
-/** Why the description is not of a key that the deployer trusts; undefined: it is. */
+/** Why the description is not of a key that the deployer trusts, or undefined if it is. */
 const findFault = (described: KeyDescription, challenge: string, wanted: Options): string | undefined => {
   if (!described.challenge.equals(Buffer.from(challenge))) return 'it is for another challenge'
   const { securityLevel: level } = described
@@ -32,7 +32,7 @@ const findFault = (described: KeyDescription, challenge: string, wanted: Options
   return findApplicationFault(described, wanted)
 }
 
-/** Applications that share a user id share the key: each of them must be trusted. */
+/** Applications with the same user id share the key, so each of them must be trusted. */
 const findApplicationFault = (
   { packages, signatureDigests }: KeyDescription,
   { packages: trusted }: Options,
@@ -47,7 +47,7 @@ const findApplicationFault = (
   return undefined
 }
 
-/** The key is in the TEE or the StrongBox of an Android device, which is locked and runs an application of the deployer. */
+/** The key is in the TEE or StrongBox of a locked Android device that runs an application of the deployer. */
 export default definePlugin({
   name: 'attestation/evidence-android-key',
   apiVersion: 1,
@@ -66,7 +66,8 @@ export default definePlugin({
         if (!chain.ok) return refuse(chain.reason)
         const { leaf, path } = chain
         const [, ...above] = path
-        // Who holds an attested key can sign a certificate with it: what is under one says nothing about hardware.
+        // The holder of an attested key can sign a certificate with it, so a certificate below one proves nothing
+        // about hardware.
         if (above.some(({ extensions }) => extensions.has(keyDescription)))
           return refuse('an issuer is a key of a device')
         if (!isForKey(leaf, jwk)) return refuse('it is about another key')

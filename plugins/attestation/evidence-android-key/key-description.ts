@@ -2,13 +2,15 @@ import { AsnConvert, type OctetString } from '@peculiar/asn1-schema'
 import * as android from '@peculiar/asn1-android'
 import { isWholeDer } from './whole-der.js'
 
-/** What of a key description is looked at (Android, "Verify hardware-backed key pairs with key attestation"). */
+/**
+ * The parts of a key description that are checked (Android, "Verify hardware-backed key pairs with key attestation").
+ */
 export interface KeyDescription {
   readonly attestationVersion: number
-  /** The lower of the two: where the key is, and where the statement was signed. */
+  /** The lower of two levels: where the key is, and where the statement was signed. */
   readonly securityLevel: 'software' | 'trusted_environment' | 'strong_box'
   readonly challenge: Buffer
-  /** What hardware says. */
+  /** Stated by the hardware. */
   readonly isGenerated: boolean
   readonly mayOnlySign: boolean
   readonly isForAllApplications: boolean
@@ -17,7 +19,7 @@ export interface KeyDescription {
   readonly needsUser: boolean
   readonly osVersion: number
   readonly osPatchLevel: number
-  /** What the system says of the caller of the key store. */
+  /** Stated by the system about the caller of the key store. */
   readonly packages: readonly string[]
   readonly signatureDigests: readonly string[]
 }
@@ -29,11 +31,11 @@ const generated = 0
 
 const maxBytes = 4096
 
-/** The types of the package say `OctetString` of both. */
+/** The package types declare both as `OctetString`. */
 const bytesOf = (value: OctetString | ArrayBuffer): Buffer =>
   Buffer.from(value instanceof ArrayBuffer ? value : value.buffer)
 
-/** A tag of a list that comes twice could mean either. */
+/** A repeated tag in a list would be ambiguous. */
 const checkOnce = (list: android.NonStandardAuthorizationList): void => {
   const names = list.flatMap((one) => Object.keys(one).filter((name) => Reflect.get(one, name) !== undefined))
   if (new Set(names).size < names.length) throw new Error('an authorization comes twice')
@@ -52,7 +54,7 @@ const readApplication = (value: OctetString | undefined): Pick<KeyDescription, '
   }
 }
 
-/** Throws `Error` for what is no key description, of whatever bytes. */
+/** Throws `Error` for any bytes that are not a key description. */
 export const readKeyDescription = (der: Buffer): KeyDescription => {
   if (der.length > maxBytes || !isWholeDer(der)) throw new Error('too long, cut short, or followed by something')
   const read = AsnConvert.parse(der, android.NonStandardKeyDescription)

@@ -3,13 +3,13 @@ import { findCertificatesFault, findEvidenceLevelFault } from '../../../core/api
 import { findOutboundFault, reportFault } from '../../../core/api/internal.js'
 import { findListFault } from './read-list.js'
 
-/** OpenID4VCI appendix D.2, or a name that belongs to who gives it. */
+/** A value of OpenID4VCI appendix D.2, or a name in the deployer's own namespace. */
 const level = z.string().superRefine(reportFault(findEvidenceLevelFault))
 const levels = z.array(level).min(1).max(8)
 
 const claims = z.strictObject({
   key_storage: levels,
-  /** Only of keys that cannot be used without the screen lock or a fingerprint. */
+  /** Stated only for keys that need the screen lock or a fingerprint. */
   user_authentication: levels.optional(),
 })
 
@@ -28,11 +28,11 @@ export const options = z
       .default('android_key'),
     /** PEM of the roots. */
     roots: z.array(z.string().superRefine(reportFault(findCertificatesFault))).min(1, 'must name at least one root'),
-    /** The list of revoked certificates: its text, or where it is fetched from. */
+    /** The list of revoked certificates: its text, or its address. */
     revocation_list: z.string().superRefine(reportFault(findListFault)).optional(),
     revocation_list_url: z.string().superRefine(reportFault(findOutboundFault)).optional(),
     revocation_list_max_age_secs: z.int().min(60).max(86_400).default(3600),
-    /** How long the last one that was fetched is good for where the next one does not come. */
+    /** How long the last fetched list is used when the next one cannot be fetched. */
     revocation_list_stale_secs: z
       .int()
       .min(0)
@@ -47,7 +47,7 @@ export const options = z
       )
       .min(1, 'must name at least one package')
       .max(64),
-    /** What attestations say of keys in each place. A place that is not named is refused. */
+    /** What attestations state for keys in each place. Keys in a place that is not named are refused. */
     security_levels: z
       .strictObject({ trusted_environment: claims.optional(), strong_box: claims.optional() })
       .refine(
@@ -55,7 +55,7 @@ export const options = z
         'must name trusted_environment, strong_box or both',
       ),
     require_user_authentication: z.boolean().default(false),
-    /** As the device writes it: 130000 is Android 13. */
+    /** In the device's form: 130000 is Android 13. */
     min_os_version: z.int().min(0).max(999_999).optional(),
     /** Year and month: 202601. */
     min_os_patch_level: patchLevel.optional(),

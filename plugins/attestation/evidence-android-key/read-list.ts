@@ -4,8 +4,8 @@ import { isObject } from '../../../core/api/index.js'
 export type RevokedSerials = ReadonlySet<string>
 
 /**
- * Reads the list as Google publishes it, `{"entries":{"<serial>":{"status":"REVOKED"}}}`: whoever is in it, with whatever status, is
- * trusted no more. Undefined for anything else.
+ * Reads the list in Google's form, `{"entries":{"<serial>":{"status":"REVOKED"}}}`. Any listed certificate is not
+ * trusted, whatever its status. Undefined for anything else.
  */
 export const readList = (text: string): RevokedSerials | undefined => {
   let list: unknown

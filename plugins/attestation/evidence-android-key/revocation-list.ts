@@ -2,7 +2,7 @@ import { epochSeconds, Unavailable, type Clock, type Outbound } from '../../../c
 import type { Options } from './options.js'
 import { readList, type RevokedSerials } from './read-list.js'
 
-/** Google publishes one of some hundred KiB. */
+/** The list that Google publishes has some hundred KiB. */
 const maxBytes = 8 * 1024 * 1024
 
 interface ListOptions {
@@ -11,8 +11,8 @@ interface ListOptions {
 }
 
 /**
- * The list in force. One that is fetched is fetched once for all who wait for it, and fetched again when it is too old; the last
- * one serves for a stated time where that fails. Throws `Unavailable` where there is none.
+ * The list in force. A fetched list is fetched once for all waiting callers, and again when it is too old; if that
+ * fails, the last one is used for a stated time. Throws `Unavailable` when there is none.
  */
 export const createRevocationList = (
   {
@@ -31,7 +31,7 @@ export const createRevocationList = (
   let underway: Promise<RevokedSerials> | undefined
   let triedAt = Number.NEGATIVE_INFINITY
 
-  // Not under the signal of a request: what others wait for does not end with the first of them. It has its own deadline.
+  // Not bound to the signal of a request, because others wait for the same fetch. It has its own deadline.
   const fetchList = async (): Promise<RevokedSerials> => {
     triedAt = epochSeconds(clock)
     const text = Buffer.from(await outbound.fetch(url, 'application/json', { maxBytes })).toString('utf8')
@@ -45,11 +45,11 @@ export const createRevocationList = (
 
   return async () => {
     const now = epochSeconds(clock)
-    // A clock that was set back makes nothing younger.
+    // Setting the clock back must not make a list younger.
     const age = known === undefined ? Number.POSITIVE_INFINITY : Math.abs(now - known.at)
     if (known !== undefined && age < maxAge) return known.serials
     const last = known !== undefined && age < maxAge + stale ? known.serials : undefined
-    // Who answers nothing is not asked at every enrolment.
+    // An address that does not answer is not tried at every enrolment.
     if (last !== undefined && Math.abs(now - triedAt) < retrySeconds) return last
     try {
       return await load()

@@ -1,4 +1,4 @@
-/** Is it one element of DER to the last byte: a short tag and a definite length that is what follows? */
+/** Whether this is one DER element to the last byte: a short tag, and a definite length equal to the rest. */
 export const isWholeDer = (bytes: Buffer): boolean => {
   const first = bytes[1]
   if (first === undefined) return false

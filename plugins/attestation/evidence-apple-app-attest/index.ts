@@ -26,7 +26,7 @@ const aaguids = {
 
 const sha256 = (bytes: Uint8Array | string): Buffer => hash('sha256', bytes, 'buffer')
 
-/** The name of a key of App Attest. Undefined for a key of another kind. */
+/** The name of an App Attest key. Undefined for a key of another kind. */
 const keyIdOf = ({ x509 }: ReadCertificate): Buffer | undefined => {
   const { crv, x = '', y = '' } = x509.publicKey.export({ format: 'jwk' })
   if (crv !== 'P-256') return undefined
@@ -50,7 +50,7 @@ const readText = (text: unknown): AttestationObject | undefined => {
   }
 }
 
-/** A genuine application of the deployer, on a device of Apple, says that this is its key. */
+/** A genuine application of the deployer on an Apple device states that this is its key. */
 export default definePlugin({
   name: 'attestation/evidence-apple-app-attest',
   apiVersion: 1,

@@ -18,7 +18,7 @@ export const options = z.strictObject({
     .array(z.string().regex(/^[A-Z0-9]{10}\.[\w.-]{1,155}$/, 'must be a team and a bundle such as A1B2C3D4E5.com.bank'))
     .min(1, 'must name at least one application')
     .max(64),
-  /** Of applications that Xcode has signed for development Apple says so. */
+  /** Apple marks applications that Xcode has signed for development. */
   environment: z.enum(['production', 'development']).default('production'),
   key_storage: z
     .array(z.string().superRefine(reportFault(findEvidenceLevelFault)))

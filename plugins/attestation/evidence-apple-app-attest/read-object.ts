@@ -1,6 +1,6 @@
 import { isoCBOR, parseAuthenticatorData } from '@simplewebauthn/server/helpers'
 
-/** What `DCAppAttestService.attestKey` returns. Nothing of it is verified. */
+/** The result of `DCAppAttestService.attestKey`, unverified. */
 export interface AttestationObject {
   readonly x5c: readonly Uint8Array[]
   readonly authData: Uint8Array
@@ -12,7 +12,7 @@ export interface AttestationObject {
 
 const isBytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
 
-/** Throws `Error` for what is none, of whatever bytes. The receipt for Apple's risk metric is not read. */
+/** Throws `Error` for any other bytes. The receipt for Apple's risk metric is not read. */
 export const readObject = (bytes: Buffer): AttestationObject => {
   const object: unknown = isoCBOR.decodeFirst(new Uint8Array(bytes))
   if (!(object instanceof Map) || object.get('fmt') !== 'apple-appattest') throw new Error('another format')

@@ -15,7 +15,10 @@ const refuse = (reason: string): EvidenceDenied => ({ ok: false, reason: `certif
 
 const maxProof = 2048
 
-/** A certificate says nothing of a challenge: the key itself signs it. Why it has not; undefined: it has. */
+/**
+ * A certificate does not contain a challenge, so the key itself signs it. Returns why that signature is not valid, or
+ * undefined.
+ */
 const findProofFault = async (
   proof: unknown,
   { jwk, challenge }: EvidenceContext,
@@ -32,7 +35,10 @@ const findProofFault = async (
   return isSigned ? undefined : 'the proof is not by the key'
 }
 
-/** A vendor's chain that certifies the key: of an HSM or a TPM, under roots and object identifiers that the deployer names. */
+/**
+ * A vendor's chain that certifies the key of an HSM or a TPM, under roots and object identifiers that the deployer
+ * names.
+ */
 export default definePlugin({
   name: 'attestation/evidence-certificate-chain',
   apiVersion: 1,

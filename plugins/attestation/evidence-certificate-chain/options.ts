@@ -23,13 +23,13 @@ export const options = z.strictObject({
     .default('certificate_chain'),
   /** PEM of the vendor's roots. */
   roots: z.array(certificates).min(1, 'must name at least one root'),
-  /** PEM: what devices may leave out. */
+  /** PEM certificates of intermediates that devices may omit. */
   intermediates: z.array(certificates).default([]),
-  /** The certificate of the key must have each of these extended key usages. */
+  /** The key's certificate must have each of these extended key usages. */
   extended_key_usages: z.array(oid).max(16).default([]),
-  /** The certificate of the key must have each of these extensions, whatever they contain. */
+  /** The key's certificate must have each of these extensions, whatever they contain. */
   extensions: z.array(oid).max(16).default([]),
-  /** SHA-256 of certificates that are trusted no more, wherever they stand. */
+  /** SHA-256 of certificates that are no longer trusted, anywhere in a chain. */
   revoked: z.array(thumbprint).max(10_000).default([]),
   key_storage: levels,
   user_authentication: levels.optional(),

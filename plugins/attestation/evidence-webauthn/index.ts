@@ -17,10 +17,13 @@ const refuse = (reason: string): EvidenceDenied => ({ ok: false, reason: `webaut
 /** RSASSA-PKCS1-v1_5 with SHA-1 (RFC 8812 §2), which old TPMs have. */
 const rs1 = -65_535
 
-/** The formats whose statement is by hardware, with a certificate (Web Authentication Level 3 §8.2, §8.3). */
+/** The formats with a hardware statement and a certificate (Web Authentication Level 3 §8.2, §8.3). */
 const formats = new Set(['packed', 'tpm'])
 
-/** The certificates of the statement, the authenticator's first; why there are none. Throws what it likes for other bytes. */
+/**
+ * The certificates of the statement, the authenticator's first, or why there are none. Throws any error for other
+ * bytes.
+ */
 const readStatement = ({ attestationObject }: Response): readonly Uint8Array[] | string => {
   const object = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')))
   if (!formats.has(object.get('fmt'))) return 'the format of the statement says nothing of hardware'
@@ -31,14 +34,19 @@ const readStatement = ({ attestationObject }: Response): readonly Uint8Array[] |
   return isChain ? x5c : 'the statement has no certificate'
 }
 
-/** Certificates of authenticators that have no authority: the deployer trusts their keys (FIDO Metadata Statement §3.8). */
+/**
+ * Certificates of authenticators without an authority, whose keys the deployer trusts (FIDO Metadata Statement §3.8).
+ */
 const readPinned = (texts: readonly string[]): readonly X509Certificate[] =>
   texts
     .flatMap((text) => text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [])
     .map((pem) => new X509Certificate(pem))
     .filter(({ ca }) => !ca)
 
-/** Why what the browser and the authenticator signed is not what was asked for, in constant words; undefined: it is. */
+/**
+ * Why what the browser and the authenticator signed is not what was requested, in constant words, or undefined if it
+ * is.
+ */
 const findClientDataFault = (
   { clientDataJSON }: Response,
   { challenge, jkt }: EvidenceContext,
@@ -52,7 +60,7 @@ const findClientDataFault = (
   return signed['crossOrigin'] === true ? 'it was made in a frame of another origin' : undefined
 }
 
-/** An authenticator whose manufacturer the deployer trusts was at hand, and has signed for the enrolled key. */
+/** An authenticator from a manufacturer that the deployer trusts was present and signed for the enrolled key. */
 export default definePlugin({
   name: 'attestation/evidence-webauthn',
   apiVersion: 1,
@@ -97,7 +105,7 @@ export default definePlugin({
           if (chainFault !== undefined) return refuse(chainFault)
           verified = await verifyStatement(response, context)
         } catch {
-          // The messages of the library quote what was sent.
+          // The library's messages quote input.
           return refuse('the statement is not right')
         }
         if (!verified.verified) return refuse('the signature is wrong')

@@ -7,7 +7,7 @@ const levels = z
   .min(1)
   .max(8)
 
-/** As a browser writes it, so that it can be compared. */
+/** In a browser's spelling, so that it can be compared. */
 const origin = z
   .string()
   .refine(
@@ -21,11 +21,11 @@ export const options = z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as webauthn: small letters, digits and _')
       .default('webauthn'),
-    /** PEM: of the manufacturers, or of single authenticators. */
+    /** PEM certificates of manufacturers or of single authenticators. */
     roots: z.array(z.string().superRefine(reportFault(findCertificatesFault))).min(1, 'must name at least one root'),
     rp_id: z.string().min(1, 'must not be empty').max(253),
     origins: z.array(origin).min(1, 'must name at least one origin').max(64),
-    /** Models. Absent: every one that the roots stand for. */
+    /** Accepted models. If absent, all that the roots cover. */
     aaguids: z
       .array(z.guid().transform((value) => value.toLowerCase()))
       .min(1)
@@ -33,7 +33,7 @@ export const options = z
       .optional(),
     require_user_verification: z.boolean().default(true),
     key_storage: levels.optional(),
-    /** Only where the authenticator has verified the user. */
+    /** Stated only if the authenticator has verified the user. */
     user_authentication: levels.optional(),
   })
   .refine((given) => given.key_storage !== undefined || given.user_authentication !== undefined, {

@@ -1,6 +1,6 @@
 import { isObject } from '../../../core/api/index.js'
 
-/** What is looked at of a `RegistrationResponseJSON` (Web Authentication Level 3 §5.1.8), each in base64url. */
+/** The checked members of a `RegistrationResponseJSON` (Web Authentication Level 3 §5.1.8), each in base64url. */
 export interface Response {
   readonly id: string
   readonly clientDataJSON: string
@@ -9,7 +9,7 @@ export interface Response {
 
 const base64url = /^[\w-]+$/
 
-/** Undefined for anything else. Whatever else a browser says is not signed. */
+/** Undefined for anything else. Other members are not signed, and are ignored. */
 export const readResponse = (credential: unknown): Response | undefined => {
   if (!isObject(credential) || !isObject(credential['response'])) return undefined
   const { id } = credential

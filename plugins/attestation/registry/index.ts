@@ -3,11 +3,11 @@ import { definePlugin, epochSeconds, Unavailable } from '../../../core/api/index
 import type { AttestationStatusProvider } from '../../../core/api/attestation.js'
 
 const options = z.strictObject({
-  /** A `principal_id` belongs to the subject that enrolled it first. */
+  /** If true, a `principal_id` belongs to the subject that enrolled it first. */
   unique_principal_id: z.boolean().default(true),
 })
 
-/** Status of what was enrolled here: one key for each principal, and none for those that were revoked by command. */
+/** Status from the enrolments made here: one key per principal, and none for those revoked by command. */
 export default definePlugin({
   name: 'attestation/registry',
   apiVersion: 1,
@@ -27,7 +27,7 @@ export default definePlugin({
       },
       async enrolled({ principal, jkt }, attributes) {
         const owned = await principals.claimId(principal)
-        // On the next visit `current` says whose it is.
+        // At the next attempt `current` reads the owner.
         if (unique && !owned) throw new Unavailable('principals', 'no', 'Another subject has just enrolled this id.')
         await principals.enrol({ principal, jkt, attributes, enrolledAt: epochSeconds(clock) })
       },

@@ -13,7 +13,7 @@ const answers = z.union([
   z.strictObject({ active: z.literal(false) }),
 ])
 
-/** Status as a service of the deployer has it. Whatever is no answer is an outage, never a revocation. */
+/** Status from a service of the deployer. Anything but an answer is an outage, never a revocation. */
 export default definePlugin({
   name: 'attestation/status-webhook',
   apiVersion: 1,

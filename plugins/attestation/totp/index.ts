@@ -29,10 +29,10 @@ const options = z.strictObject({
   window: z.int().min(0).max(3).default(1),
 })
 
-/** With six digits and a window of 1 a guess is right once in 333,333; of those that are left, a day has about 100. */
+/** With six digits and a window of 1, a guess succeeds once in 333,333; this policy leaves about 100 a day. */
 const guesses: AttemptPolicy = { free: 5, baseDelaySeconds: 1, maxDelaySeconds: 900, forgetAfterSeconds: 86_400 }
 
-/** Time-based one-time passwords (RFC 6238), each of them used once. */
+/** Time-based one-time passwords (RFC 6238), each accepted once. */
 export default definePlugin({
   name: 'attestation/totp',
   apiVersion: 1,
@@ -54,16 +54,18 @@ export default definePlugin({
           kind,
           async verify({ principal }, { value }) {
             const digest = principalDigest(principal)
-            // Before the attempt is counted, so that an outage counts none. A caller who has to wait learns nothing by it.
+            // Read before the attempt is counted, so that an outage counts none. A caller that has to wait learns
+            // nothing from it.
             const [found, lastUsed] = await Promise.all([factorRecords.find(idOf(digest)), used.findLast(digest)])
             const secret = found as StoredSecret | undefined
             const step = findStoredStep(idOf(digest), secret, value, clock() / 1000, { key, window, decoy, component })
-            // For everybody, so that parallel guesses are counted and unknown principals are slowed down alike.
+            // Applies to everybody, so that parallel guesses are counted and unknown principals are slowed down
+            // alike.
             if (!(await attempts.take(kind, digest, guesses)).allowed)
               return { ok: false, reason: 'too many wrong one-time passwords' }
             if (step === undefined) return { ok: false, reason: 'wrong one-time password' }
-            // Now, so that a repetition in an outage is not counted; not for what was used, or is older: seeing an old
-            // password must not win guesses. A count that stays only delays.
+            // Cleared now, so that a repetition during an outage is not counted; but not for a used or older step,
+            // because seeing an old password must not win guesses. A remaining count only delays.
             if (step > lastUsed) await attempts.clear(kind, digest).catch(() => undefined)
             return { ok: true, amr: ['otp'], consume: () => used.claim(digest, step) }
           },

@@ -17,7 +17,10 @@ const answers = z.union([
   z.object({ ok: z.literal(false) }),
 ])
 
-/** A second factor that a service of the deployer checks. Only an explicit yes accepts, only an explicit no refuses. */
+/**
+ * A second factor that a service of the deployer checks. Only an explicit yes accepts, and only an explicit no
+ * refuses.
+ */
 export default definePlugin({
   name: 'attestation/webhook',
   apiVersion: 1,

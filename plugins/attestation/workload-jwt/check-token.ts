@@ -15,21 +15,24 @@ export interface TokenRules extends TimeRules {
   readonly maxAgeSeconds: number
 }
 
-/** What the replay guard needs. */
+/** The input of the replay guard. */
 export interface CheckedToken {
   readonly id: string
   readonly ttlSeconds: number
 }
 
-/** RFC 8725 §3.11: a token that says it is something else is no token of a workload. */
+/** RFC 8725 §3.11: a token with another type is not a workload's token. */
 const types: readonly unknown[] = [undefined, 'JWT']
 
-/** The claims of a token that was not verified yet. Returns why it is refused, in constant words, or what makes it single use. */
+/**
+ * Checks the claims of a token that is not verified yet. Returns why it is refused, in constant words, or what makes
+ * it single-use.
+ */
 export const checkToken = ({ header, payload, signingInput }: CompactJws, rules: TokenRules): string | CheckedToken => {
   const { iss, aud, exp, iat, jti } = payload
   if (!isOfType(header['typ'], ...types)) return 'typ is of another token'
   if (iss !== rules.issuer) return 'iss is another issuer'
-  // For us alone: any other recipient could enrol with it.
+  // Only for us, because any other recipient could enrol with it.
   const audience: unknown = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud
   if (audience !== rules.audience) return 'aud is not this server alone'
   if (!isNumericDate(exp) || !isNumericDate(iat)) return 'exp, iat or nbf is not a time'
@@ -39,8 +42,9 @@ export const checkToken = ({ header, payload, signingInput }: CompactJws, rules:
   const end = Math.min(exp, iat + rules.maxAgeSeconds) + rules.toleranceSeconds
   if (end <= now) return 'too old'
   if (jti !== undefined && !isJti(jti)) return 'jti is not a valid id'
-  // Of what is signed, not of the whole: an ECDSA signature has a second spelling, for which no key is needed.
+  // A hash of the signing input, not of the token: an ECDSA signature has a second valid form, which can be computed
+  // without the key.
   const id = jti === undefined ? `digest:${hash('sha256', Buffer.from(signingInput), 'base64url')}` : `jti:${jti}`
-  // Whole seconds on both sides: one more, so that the guard outlasts the token.
+  // Both are whole seconds, so one is added for the guard to outlast the token.
   return { id, ttlSeconds: Math.ceil(end) - now + 1 }
 }

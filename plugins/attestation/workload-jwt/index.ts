@@ -7,7 +7,10 @@ import { findGrant } from './rules.js'
 
 const refuse = (reason: string): SecondFactorDenied => ({ ok: false, reason: `workload token: ${reason}` })
 
-/** A token that a platform gave a workload: a cluster's service account, a job of CI. It enrols whom a rule says, once. */
+/**
+ * A token that a platform issued to a workload: a cluster's service account, or a CI job. It enrols the principal
+ * that a rule names, once.
+ */
 export default definePlugin({
   name: 'attestation/workload-jwt',
   apiVersion: 1,
@@ -18,7 +21,7 @@ export default definePlugin({
     { clock, clockToleranceSeconds: toleranceSeconds, issuer: self, issuerKeys, factorClaims },
   ) {
     const checks = { issuer, audience: audience ?? self, maxAgeSeconds, toleranceSeconds, clock }
-    // Of the issuer, not of the kind: with two kinds of one issuer a token would pass twice.
+    // Keyed by issuer and not by kind: with two kinds for one issuer, a token would be accepted twice.
     const namespace = `workload_jwt:${issuer}`
     const verifier: SecondFactorVerifier = {
       kind,
@@ -34,7 +37,7 @@ export default definePlugin({
         const keys = await issuerKeys.find({ issuer, jwks, jwks_uri }, { kid, alg })
         if (keys.length === 0) return refuse('no key of the issuer fits')
         if (!(await isSignedByAny(jws, keys))) return refuse('wrong signature')
-        // After the signature: matching what anybody made up could be made slow.
+        // Done after the signature check, because matching could be made slow with invented claims.
         const granted = findGrant(rules, jws.payload, principal)
         if (granted === undefined) return refuse('no rule allows it to enrol this principal')
         return { ok: true, ...granted, consume: () => factorClaims.claim(namespace, checked.id, checked.ttlSeconds) }

@@ -19,7 +19,7 @@ const rule = z.strictObject({
     principal_id: template,
     principal_type: z.enum(['device', 'service']).default('service'),
   }),
-  /** What is granted; absent: what was asked for. */
+  /** The granted attributes. If absent, those asked for. */
   attributes: z.record(z.string().min(1), z.union([template, z.number(), z.boolean()])).optional(),
 })
 
@@ -34,10 +34,10 @@ export const options = z
     issuer: z.string().min(1, 'must not be empty'),
     jwks_uri: z.string().superRefine(reportFault(findOutboundFault)).optional(),
     jwks: z.strictObject({ keys: z.array(jwk).min(1, 'must hold at least one key').max(16) }).optional(),
-    /** Absent: our issuer. */
+    /** Default: our issuer. */
     audience: z.string().min(1, 'must not be empty').optional(),
     algs: z.array(z.enum(allAlgs)).min(1, 'must name at least one algorithm').default(['RS256', 'ES256']),
-    /** Since `iat`. */
+    /** Counted from `iat`. */
     max_age_secs: z.int().min(1).max(86_400).default(3600),
     rules: z.array(rule).min(1, 'must have at least one rule').max(1000),
   })

@@ -5,7 +5,7 @@ import { fill, findClaim } from './template.js'
 
 const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 
-/** `*` stands for one or more characters but `/` and `:`, with which the names of platforms are put together. */
+/** `*` matches one or more characters except `/` and `:`, which separate the parts of platform names. */
 const toPattern = (text: string): RegExp => new RegExp(`^${text.split('*').map(escapePattern).join('[^/:]+')}$`, 'u')
 
 const matches = (wanted: string | number | boolean, value: JsonValue | undefined): boolean =>
@@ -13,7 +13,7 @@ const matches = (wanted: string | number | boolean, value: JsonValue | undefined
     ? typeof value === 'string' && toPattern(wanted).test(value)
     : value === wanted
 
-/** Undefined when the rule is for other tokens or another principal, or an attribute cannot be made. */
+/** Undefined when the rule is for other tokens or another principal, or an attribute cannot be filled in. */
 const apply = (rule: Rule, claims: JsonObject, principal: Principal): { attributes?: JsonObject } | undefined => {
   const { subject, principal_id, principal_type } = rule.principal
   if (principal.principalType !== principal_type) return undefined
@@ -27,7 +27,7 @@ const apply = (rule: Rule, claims: JsonObject, principal: Principal): { attribut
   return filled.some(([, value]) => value === undefined) ? undefined : { attributes: Object.fromEntries(filled) }
 }
 
-/** What the first rule grants that lets a token with these claims enrol this principal; undefined: none does. */
+/** The grant of the first rule that lets a token with these claims enrol this principal, or undefined. */
 export const findGrant = (
   rules: readonly Rule[],
   claims: JsonObject,

@@ -1,16 +1,16 @@
 import type { JsonObject, JsonValue } from '../../../core/api/index.js'
 
-/** `{repository}`, `{kubernetes.io/serviceaccount/name}`: a claim, or a member within claims. */
+/** `{repository}`, `{kubernetes.io/serviceaccount/name}`: a claim, or a member within one. */
 const placeholder = /\{([^{}]+)\}/g
 
-/** What keeps a text from being a template; undefined: nothing. */
+/** Why a text cannot be a template, or undefined if it can. */
 export const findTemplateFault = (template: string): string | undefined => {
   if (/[{}]/.test(template.replaceAll(placeholder, ''))) return 'has a brace that is not part of {claim}'
-  // Two claims side by side: nothing says what belongs to which.
+  // With two adjacent claims, the boundary between them is ambiguous.
   return template.includes('}{') ? 'must have text between two claims' : undefined
 }
 
-/** The member at a path of names with `/` between them; `~1` is a `/` within a name, `~0` a `~` (RFC 6901 §4). */
+/** The member at a path of names separated by `/`. `~1` is a `/` within a name, `~0` a `~` (RFC 6901 §4). */
 export const findClaim = (claims: JsonObject, path: string): JsonValue | undefined => {
   let value: JsonValue | undefined = claims
   for (const part of path.split('/')) {
@@ -22,7 +22,7 @@ export const findClaim = (claims: JsonObject, path: string): JsonValue | undefin
   return value
 }
 
-/** Undefined when a claim is missing, or is no text and no number. */
+/** Undefined when a claim is missing, or is neither text nor a number. */
 export const fill = (template: string, claims: JsonObject): string | undefined => {
   const missing: string[] = []
   const text = template.replaceAll(placeholder, (_match, path: string) => {

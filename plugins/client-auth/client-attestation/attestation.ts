@@ -38,7 +38,7 @@ export const refusal = (reason: string, isOfChain = false): OAuthError =>
     isOfChain,
   })
 
-/** A JWT as it came. */
+/** A JWT as received. */
 export interface Presented {
   readonly text: string
   readonly jws: CompactJws
@@ -51,16 +51,16 @@ export interface AttestationRules extends TimeRules {
   readonly attestations: Pick<ShownAttestations, 'verifyClientAttestation'>
 }
 
-/** What an attestation gives: the key of the instance, for a proof by this algorithm. */
+/** The result of an attestation: a function that returns the instance's key for a proof with this algorithm. */
 export type InstanceKey = (alg: JwsAlg) => ProofKey
 
 type Known = Attester & { readonly chains?: CertificateChains }
 type ProofKeys = ReturnType<typeof createProofKeys>
 
-/** A chain whose first key has signed the attestation: nobody has said yet whose it is. */
+/** A chain whose first key has signed the attestation. Its owner is not known yet. */
 type ProvenChain = readonly Buffer[] | string
 
-/** The chain that the attestation brings, once its first key is seen to have signed: one signature before all others. */
+/** Returns the attestation's chain after verifying that its first key signed it: one signature, before all others. */
 const proveChain = async ({ jws }: Presented, alg: JwsAlg, keyOf: ProofKeys): Promise<ProvenChain> => {
   const sent = readX5c(jws.header['x5c'])
   const jwk = sent?.[0] && findCertificateKey(sent[0])
@@ -87,7 +87,7 @@ const findChainFault = (chains: CertificateChains, chain: ProvenChain, names: At
   return isNamed ? undefined : { reason: 'x5c: another name' }
 }
 
-/** Why it is not by this attester; undefined: it is. */
+/** Why it is not from this attester, or undefined if it is. */
 const findAttesterFault = async (
   attester: Known,
   { jws }: Presented,
@@ -105,7 +105,7 @@ const findAttesterFault = async (
   return (await isSignedByAny(jws, keys)) ? undefined : { reason: 'wrong signature, or no key fits' }
 }
 
-/** A key in the header is nobody's (RFC 8725 §3.10): it is the configuration that says who vouches for a client. */
+/** A key in the header proves nothing (RFC 8725 §3.10); the configuration says who may attest a client. */
 const checkAttester = async (
   shown: Presented,
   client: Client,
@@ -125,7 +125,7 @@ const checkAttester = async (
   )
   let refused: Fault = { reason: 'nobody who is trusted for this client' }
   let chain: Promise<ProvenChain> | undefined
-  // Once, however many may have signed it: the header names one algorithm.
+  // Verified once for all attesters, because the header names one algorithm.
   const chainOf = (alg: JwsAlg) => (chain ??= proveChain(shown, alg, keyOf))
   let outage: Unavailable | undefined
   for (const attester of trusted)
@@ -145,7 +145,7 @@ const notFresh = (reason: string): OAuthError =>
     reason: `client attestation: ${reason}`,
   })
 
-/** Of whoever signed it: an attestation that is over says so to the client, which then gets a new one. */
+/** Checked whoever signed it, so that the client learns that its attestation has expired and gets a new one. */
 const checkTimes = (claims: JsonObject, rules: AttestationRules): void => {
   const fault = findTimeFault(claims, rules)
   if (fault === 'expired') throw notFresh(fault)
@@ -157,7 +157,7 @@ const checkTimes = (claims: JsonObject, rules: AttestationRules): void => {
   if (iat + maxAge + rules.toleranceSeconds <= epochSeconds(rules.clock)) throw notFresh('older than max_age_secs')
 }
 
-/** §7.1. Gives the key of the instance. Throws `invalid_client`, `use_fresh_attestation`, `Unavailable`. */
+/** §7.1. Returns the key of the instance. Throws `invalid_client`, `use_fresh_attestation`, `Unavailable`. */
 export const createCheckAttestation = (rules: AttestationRules) => {
   const keyOf = createProofKeys()
   const { clock, options } = rules

@@ -4,7 +4,7 @@ import { createCheckAttestation, refusal, type InstanceKey, type Presented } fro
 import { options } from './options.js'
 import { checkProof } from './proof.js'
 
-/** One that came twice is two texts with a comma between them, and no JWT (§7.1, §7.2). */
+/** A repeated header arrives as two texts joined by a comma, which is not a JWT (§7.1, §7.2). */
 const readHeader = (request: TokenRequest, name: string): Presented | undefined => {
   const text = request.header(name)
   if (text === undefined) return undefined
@@ -20,27 +20,27 @@ const readAttestation = (request: TokenRequest) => {
   return attestation && { attestation, clientId: clientId as string }
 }
 
-/** As the request has it for the proof in a header of its own. */
+/** A request with the proof in a header. */
 interface WithProof {
   readonly attestation: Presented
   readonly proof: Presented
 }
 
-/** The DPoP proof of the request is the proof (§5.2). */
+/** The request's DPoP proof serves as the proof (§5.2). */
 interface Combined {
   readonly attestation: Presented
   readonly presented: { readonly proof: string; readonly method: string; readonly path: string }
 }
 
-/** §7.3. The nonce is the challenge, which every DPoP proof has here. */
+/** §7.3. The nonce, which every DPoP proof has here, serves as the challenge. */
 const checkSameKey = (keyOf: InstanceKey, dpop: DpopProof): string => {
   if (keyOf(dpop.alg).thumbprint !== dpop.jkt) throw refusal('the DPoP proof is by another key')
   return dpop.jkt
 }
 
 /**
- * Clients whose instances are attested (draft-ietf-oauth-attestation-based-client-auth-10, and -07): somebody who is trusted
- * vouches for the key of the instance, and the instance proves it, with a proof of its own or by DPoP.
+ * Clients whose instances are attested (draft-ietf-oauth-attestation-based-client-auth-10, and -07): a trusted
+ * attester vouches for the key of the instance, and the instance proves possession with a separate proof or by DPoP.
  */
 export default definePlugin({
   name: 'client-auth/client-attestation',

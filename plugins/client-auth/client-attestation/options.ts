@@ -10,21 +10,21 @@ const jwk = z.custom<JsonObject>().superRefine(reportFault(findJwkFault))
 
 const clientIds = z.array(z.string().min(1, 'must not be empty')).min(1, 'must name at least one client')
 
-/** Who vouches for instances of clients. */
+/** Who may attest instances of clients. */
 const attester = z
   .strictObject({
-    /** `iss` of its attestations, where they have one. */
+    /** `iss` of its attestations, if they have one. */
     issuer: z.string().min(1, 'must not be empty').optional(),
-    /** It vouches for instances of these clients and no others. */
+    /** The only clients whose instances it may attest. */
     clients: clientIds,
     jwks: z.strictObject({ keys: z.array(jwk).min(1, 'must hold at least one key').max(16) }).optional(),
     jwks_uri: z.string().superRefine(reportFault(findOutboundFault)).optional(),
-    /** PEM of those under which its certificates are: the attestation brings its chain as `x5c`. */
+    /** PEM roots of its certificates. The attestation contains its chain in `x5c`. */
     roots: z
       .array(z.string().superRefine(reportFault(findCertificatesFault)))
       .min(1)
       .optional(),
-    /** A DNS name or URI that its certificate must have, one of these; absent: any certificate under `roots`. */
+    /** The certificate must have one of these DNS names or URIs. If absent, any certificate under `roots`. */
     names: z.array(z.string().min(1, 'must not be empty')).min(1).optional(),
     algs: z.array(z.enum(allAlgs)).min(1, 'must name at least one algorithm').default(['ES256']),
   })
@@ -42,11 +42,11 @@ export type Attester = z.output<typeof attester>
 export const options = z
   .strictObject({
     attesters: z.array(attester).max(100).default([]),
-    /** Clients of which this issuer's own attestations are accepted. */
+    /** Clients for which this issuer's own attestations are accepted. */
     own_clients: clientIds.optional(),
-    /** Since `iat` of an attestation; absent: until it expires. */
+    /** Counted from `iat` of an attestation. If absent, until it expires. */
     max_age_secs: z.int().min(1).optional(),
-    /** Every proof must contain a value of `POST /challenge`. */
+    /** Whether every proof must contain a value of `POST /challenge`. */
     require_challenge: z.boolean().default(false),
   })
   .refine(({ attesters, own_clients }) => attesters.length > 0 || own_clients !== undefined, {

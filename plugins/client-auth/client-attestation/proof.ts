@@ -14,7 +14,7 @@ import { refusal, type InstanceKey, type Presented } from './attestation.js'
 /** draft-ietf-oauth-attestation-based-client-auth §5.1. */
 const types = ['oauth-client-attestation-pop+jwt']
 
-/** Seconds that a proof is good for after its `iat`. */
+/** Seconds that a proof is valid after its `iat`. */
 const maxAge = 300
 /** Seconds beyond any request's deadline. */
 const underway = 30
@@ -26,7 +26,10 @@ export interface ProofRules extends TimeRules {
   readonly used: EphemeralReplayGuard
 }
 
-/** For this server alone: whom else it names could use it here (CVE-2025-27370). Drafts before the eighth have an `iss`. */
+/**
+ * For this server only: anyone else it names could use it here (CVE-2025-27370). Drafts before the eighth have an
+ * `iss`.
+ */
 const checkClaims = ({ iss, aud, iat, exp, nbf, jti }: JsonObject, client: Client, rules: ProofRules) => {
   if (aud !== rules.issuer) throw refusal('aud of the proof is not the issuer as one string')
   if (iss !== undefined && iss !== client.client_id) throw refusal('iss of the proof is not the client')
@@ -49,7 +52,7 @@ const useChallenge = async (challenge: unknown, { challenges, requireChallenge }
   })
 }
 
-/** §7.2. Gives the thumbprint of the key. Throws `invalid_client`, `use_attestation_challenge`, `Unavailable`. */
+/** §7.2. Returns the thumbprint of the key. Throws `invalid_client`, `use_attestation_challenge`, `Unavailable`. */
 export const checkProof = async (
   { jws }: Presented,
   keyOf: InstanceKey,
@@ -62,10 +65,11 @@ export const checkProof = async (
   const { jti, iat } = checkClaims(jws.payload, client, rules)
   if (!(await verifySignature(key, jws.signingInput, jws.signature))) throw refusal('wrong signature of the proof')
   await useChallenge(jws.payload['challenge'], rules)
-  // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
+  // Lasts until no replica accepts it any more, with a clock that may be behind ours, and until a request in progress
+  // has ended.
   const ttlSeconds = Math.ceil(iat) + maxAge + 2 * rules.toleranceSeconds + underway - epochSeconds(rules.clock)
   const earliest = Math.floor((iat - 2 * rules.toleranceSeconds) * 1000)
-  // By the key, so that no instance uses up the ids of another.
+  // Keyed by the key, so that no instance can use up the ids of another.
   if (!(await rules.used.claim(key.thumbprint, jti, ttlSeconds, earliest))) throw refusal('the proof was used before')
   return key.thumbprint
 }

@@ -8,13 +8,13 @@ import {
   type Clock,
 } from '../../../core/api/index.js'
 
-// By way of text: a Buffer of the hash's own is memory outside the heap, and costs twice as much.
+// Hashed via text, because a Buffer from the hash is memory outside the heap, and costs twice as much.
 const sha256 = (text: string): Buffer => Buffer.from(hash('sha256', text, 'base64url'), 'base64url')
 
 const isSame = (given: Buffer, expected: string | undefined): boolean =>
   expected !== undefined && timingSafeEqual(given, Buffer.from(expected, 'base64url'))
 
-/** Both secrets are compared whatever the first says: the time tells nothing of either, only whether there are two. */
+/** Both secrets are always compared, so that timing reveals nothing about either, only whether there are two. */
 const checkSecret = (client: Client, secret: string, clock: Clock): void => {
   const given = sha256(secret)
   const now = epochSeconds(clock)
@@ -32,7 +32,7 @@ const basic = (clock: Clock): ClientAuthenticator<string> => ({
   method: 'client_secret_basic',
   detect: (request) => {
     const credentials = request.basicCredentials()
-    // An empty one is that of a client without a secret.
+    // An empty secret is that of a client without one.
     if (credentials === undefined || credentials.secret === '') return undefined
     return { clientId: credentials.clientId, evidence: credentials.secret }
   },

@@ -1,7 +1,7 @@
 import { definePlugin, type ClientAuthenticator } from '../../../core/api/index.js'
 import { findNamedClient } from '../../../core/api/internal.js'
 
-/** A public client names itself and proves nothing (RFC 6749 §2.1, OIDC Core §9 `none`). */
+/** A public client states its id and proves nothing (RFC 6749 §2.1, OIDC Core §9 `none`). */
 const none: ClientAuthenticator<undefined> = {
   method: 'none',
   detect(request) {

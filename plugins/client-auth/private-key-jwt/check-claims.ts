@@ -3,14 +3,14 @@ import { findTimeFault, isFapi, isJti, isNumericDate, type TimeRules } from '../
 
 /** Seconds beyond any request's deadline. */
 const underway = 30
-/** Seconds ahead that `exp` may be for a client with `fapi2`. */
+/** Maximum seconds until `exp` for a client with `fapi2`. */
 const longestForFapi = 300
 
 export interface ClaimRules extends TimeRules {
   readonly issuer: string
-  /** What endpoints lie under. */
+  /** The base URLs of endpoints. */
   readonly endpointBases: readonly string[]
-  /** How far ahead `exp` may be: RFC 7523 §3 lets a server refuse one that is "unreasonably far in the future". */
+  /** How far ahead `exp` may be. RFC 7523 §3 lets a server refuse one that is "unreasonably far in the future". */
   readonly maxAgeSeconds: number
 }
 
@@ -18,8 +18,9 @@ export const refusal = (reason: string): OAuthError =>
   new OAuthError('invalid_client', 'Client authentication failed.', { reason: `client assertion: ${reason}` })
 
 /**
- * This server and no other, however often it is named: an assertion must be worth nothing elsewhere (CVE-2025-27370). It is
- * named by its issuer, its token endpoint (RFC 7523 §3) or the endpoint that was asked (RFC 9126 §2, OpenID CIBA Core §7.1).
+ * The audience must be this server only, in any number of names, so that an assertion is worthless elsewhere
+ * (CVE-2025-27370). Accepted names: the issuer, the token endpoint (RFC 7523 §3), and the endpoint called (RFC 9126
+ * §2, OpenID CIBA Core §7.1).
  */
 const checkAudience = (aud: unknown, path: string, { issuer, endpointBases }: ClaimRules): void => {
   const members: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
@@ -28,7 +29,10 @@ const checkAudience = (aud: unknown, path: string, { issuer, endpointBases }: Cl
   if (members.length === 0 || !members.every(isOurs)) throw refusal('aud is not this server alone')
 }
 
-/** The claims of RFC 7523 §3. `path`: of the endpoint that was asked. Returns what the replay guard needs; throws `invalid_client`. */
+/**
+ * Checks the claims of RFC 7523 §3. `path` is that of the endpoint called. Returns the input of the replay guard.
+ * Throws `invalid_client`.
+ */
 export const checkClaims = (
   claims: JsonObject,
   client: Client,
@@ -48,9 +52,10 @@ export const checkClaims = (
   const now = epochSeconds(rules.clock)
   if (exp > now + maxAgeSeconds + toleranceSeconds) throw refusal('exp is too far ahead')
   if (!isJti(jti)) throw refusal('jti is missing or too long')
-  // What any replica checks above, whose clock may be ahead of ours.
+  // The earliest time at which any replica, with a clock that may be ahead of ours, accepts it.
   const begun = Math.max(exp - maxAgeSeconds, ...[nbf, iat].filter(isNumericDate)) - 2 * toleranceSeconds
-  // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
+  // Lasts until no replica accepts it any more, with a clock that may be behind ours, and until a request in progress
+  // has ended.
   const end = Math.ceil(exp) + 2 * toleranceSeconds + underway
   return { jti, ttlSeconds: end - now, earliest: Math.floor(begun * 1000) }
 }

@@ -13,14 +13,14 @@ const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 interface Presented {
   readonly jws: CompactJws
-  /** Of the endpoint that was asked. */
+  /** The path of the endpoint called. */
   readonly path: string
 }
 
-/** RFC 8725 §3.11: a token that says it is something else is no assertion. Most clients say nothing, or `JWT`. */
+/** RFC 8725 §3.11: a token with another type is not an assertion. Most clients send none, or `JWT`. */
 const types: readonly unknown[] = [undefined, 'JWT', 'client-authentication+jwt']
 
-/** `private_key_jwt` (RFC 7523, OpenID Connect Core §9): a JWT that the client signed, and that works once. */
+/** `private_key_jwt` (RFC 7523, OpenID Connect Core §9): a JWT signed by the client that is accepted once. */
 export default definePlugin({
   name: 'client-auth/private-key-jwt',
   apiVersion: 1,
@@ -55,7 +55,7 @@ export default definePlugin({
         const keys = await clientKeys.find(client, wanted)
         if (keys.length === 0) throw refusal('no key of the client fits')
         if (!(await isSignedByAny(jws, keys))) throw refusal('wrong signature')
-        // After the signature: else anybody could use up the ids of others.
+        // Claimed after the signature check; otherwise anybody could use up the ids of others.
         if (!(await clientAssertions.claim(client.client_id, jti, ttlSeconds, earliest))) throw refusal('used before')
         return {}
       },

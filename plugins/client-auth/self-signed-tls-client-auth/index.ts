@@ -5,8 +5,8 @@ const refusal = (reason: string): OAuthError =>
   new OAuthError('invalid_client', 'Client authentication failed.', { reason })
 
 /**
- * `self_signed_tls_client_auth` (RFC 8705 §2.2): a certificate of a key that the client registered. Nobody has to have issued
- * it; that its time has come, and is not over, it says of itself.
+ * `self_signed_tls_client_auth` (RFC 8705 §2.2): a certificate for a key that the client registered. No authority is
+ * needed; only its own validity period is checked.
  */
 export default definePlugin({
   name: 'client-auth/self-signed-tls-client-auth',

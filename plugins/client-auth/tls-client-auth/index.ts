@@ -4,7 +4,7 @@ import { detectByCertificate, isForSubject } from '../../../core/api/internal.js
 const refusal = (reason: string, isOfChain = false): OAuthError =>
   new OAuthError('invalid_client', 'Client authentication failed.', { reason, isOfChain })
 
-/** `tls_client_auth` (RFC 8705 §2.1): a certificate that a trust anchor has issued for the subject that is registered. */
+/** `tls_client_auth` (RFC 8705 §2.1): a certificate that a trust anchor has issued for the registered subject. */
 export default definePlugin({
   name: 'client-auth/tls-client-auth',
   apiVersion: 1,

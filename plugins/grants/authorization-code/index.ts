@@ -32,7 +32,7 @@ const checkVerifier = (record: AuthorizationCode, verifier: string | undefined, 
   if (expected.length !== computed.length || !timingSafeEqual(computed, expected)) refuse('wrong code_verifier')
 }
 
-/** RFC 6749 §4.1.3: identical to the one of the authorization request. */
+/** RFC 6749 §4.1.3: it must be identical to the one in the authorization request. */
 const checkRedirectUri = (record: AuthorizationCode, redirectUri: string | undefined): void => {
   if (redirectUri === undefined ? record.redirectUriSent : redirectUri !== record.redirectUri)
     refuse('redirect_uri differs from the authorization request')

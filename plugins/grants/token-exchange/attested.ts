@@ -4,10 +4,10 @@ import { accessTokenType } from '../../../core/api/internal.js'
 import type { Rights } from './options.js'
 import { refuse } from './subject.js'
 
-/** An attestation of this issuer as a subject token. */
+/** The token type of this issuer's attestations as subject tokens. */
 export const attestationType = 'urn:signet:params:oauth:token-type:attestation'
 
-/** What is given is within what the policy has for this type of principal, and the client's own registration. */
+/** The scope is limited by the policy for this type of principal, and by the client's registration. */
 const narrowScope = ({ client, scope }: GrantRequest, allowed: readonly string[]): readonly string[] => {
   if (!scope.every((name) => allowed.includes(name)))
     throw new OAuthError('invalid_scope', 'The scope exceeds what the attestation gives.')
@@ -15,8 +15,9 @@ const narrowScope = ({ client, scope }: GrantRequest, allowed: readonly string[]
 }
 
 /**
- * An access token for an enrolled device or service, bound to its key: the request has a DPoP proof by the key that is attested.
- * Throws `invalid_request`, `invalid_grant` for a principal that is revoked, `invalid_scope`, `Unavailable`.
+ * Issues an access token for an enrolled device or service, bound to its key: the request must have a DPoP proof by
+ * the attested key. Throws `invalid_request`, `invalid_grant` for a revoked principal, `invalid_scope`,
+ * `Unavailable`.
  */
 export const exchangeAttestation = async (
   attestations: ShownAttestations,
@@ -26,7 +27,7 @@ export const exchangeAttestation = async (
 ): Promise<GrantDecision> => {
   const { attestation_scope: policy } = rights
   if (policy.device === undefined && policy.service === undefined) refuse('the client may show no attestation')
-  // Whoever has none of the keys causes no question to the status provider.
+  // A caller without the key must not cause a query to the status provider.
   const jkt = request.constraint?.jkt ?? refuse('an attestation without a DPoP proof')
   const shown = (await attestations.verify(token, jkt, request.signal)) ?? refuse('not a valid attestation of this key')
   const { principal, expiresAt } = shown

@@ -34,14 +34,14 @@ const params = z
 type Input = z.output<typeof params>
 type Request = GrantRequest<Input>
 
-/** The client it was issued to, the one it is for, or the resource server that the client is. */
+/** The client that the token was issued to or is for, or the resource server that the client is. */
 const checkRight = ({ client }: Request, { audiences }: Rights, subject: ShownToken): void => {
   const own = subject.clientId === client.client_id || subject.audience.includes(client.client_id)
   if (!own && !subject.audience.some((name) => audiences.includes(name)))
     refuse('the subject token was not issued for the client')
 }
 
-/** RFC 8693 §4.4: every member of `may_act` must be the actor's. */
+/** RFC 8693 §4.4: the actor must match every member of `may_act`. */
 const isPermitted = (mayAct: unknown, actor: ShownToken): boolean => {
   if (typeof mayAct !== 'object' || mayAct === null) return false
   const known = new Map(Object.entries({ iss: actor.claims['iss'], sub: actor.subject, client_id: actor.clientId }))
@@ -50,8 +50,9 @@ const isPermitted = (mayAct: unknown, actor: ShownToken): boolean => {
 }
 
 /**
- * The actor token must be the client's own. A client may act itself for what it got itself; where the tokens come from
- * different parties somebody must have allowed it, or tokens of unrelated contexts make a chain that never was.
+ * The actor token must be the client's own. A client may act for tokens that it obtained itself; for tokens of
+ * different parties it needs permission, because otherwise tokens of unrelated contexts could form a chain that never
+ * existed.
  */
 const checkActor = ({ client }: Request, rights: Rights, subject: ShownToken, actor: ShownToken): Actor => {
   if (actor.clientId !== client.client_id) refuse('the actor token was not issued to the client')
@@ -71,12 +72,12 @@ const narrowScope = ({ client, scope }: Request, rights: Rights, subject: ShownT
   const allowed = subject.kind === 'id_token' ? rights.id_token_scope : given
   if (!scope.every((name) => allowed.includes(name)))
     throw new OAuthError('invalid_scope', 'The scope exceeds that of the subject token.')
-  // There is no refresh token to have.
+  // No refresh token is issued.
   const wanted = scope.length > 0 ? scope : subject.kind === 'id_token' ? [] : given
   return wanted.filter((name) => client.scope.includes(name) && name !== 'offline_access')
 }
 
-/** An id_token is for a client and names no resource server: what the client may ask for is the core's to say. */
+/** An id_token is for a client and names no resource server, so the core decides what the client may ask for. */
 const narrowAudience = ({ resource, audience }: Request, rights: Rights, subject: ShownToken): readonly string[] => {
   const asked = [...new Set([...resource, ...audience])]
   if (subject.kind === 'id_token') return asked
@@ -91,7 +92,7 @@ const authenticationOf = ({ claims }: ShownToken): Authentication | undefined =>
   return typeof time === 'number' ? { auth_time: time, ...(typeof acr === 'string' && { acr }) } : undefined
 }
 
-/** What verifies the tokens that may be shown. */
+/** Verifies tokens that may be presented. */
 interface Shown {
   readonly ownTokens: OwnTokens
   readonly attestations: ShownAttestations
@@ -124,7 +125,7 @@ const decide = async ({ ownTokens, attestations }: Shown, rights: Rights, reques
   }
 }
 
-/** Token exchange (RFC 8693): impersonation, and delegation where an actor token comes along. */
+/** Token exchange (RFC 8693): impersonation, or delegation with an actor token. */
 export default definePlugin({
   name: 'grants/token-exchange',
   apiVersion: 1,

@@ -12,22 +12,22 @@ const kinds = new Map([
   ['urn:ietf:params:oauth:token-type:id_token', 'id_token'],
 ] as const)
 
-/** The types of tokens that may be shown (RFC 8693 §3). */
+/** The types of tokens that may be presented (RFC 8693 §3). */
 export type ShownType = typeof kinds extends Map<infer Name, unknown> ? Name : never
 export const shownTypes = [...kinds.keys()] as [ShownType, ...ShownType[]]
 
-/** A token that was shown, as far as an exchange looks at it. */
+/** The parts of a presented token that an exchange uses. */
 export interface ShownToken {
   readonly kind: 'access_token' | 'id_token'
   readonly claims: JsonObject
   readonly grantId: string
   readonly subject: string
   readonly audience: readonly string[]
-  /** Whom it was issued to. */
+  /** The client that it was issued to. */
   readonly clientId: string
   /** Seconds since the epoch. */
   readonly expiresAt: number
-  /** Who acts already. */
+  /** The current actor. */
   readonly actor?: Actor
 }
 
@@ -42,11 +42,11 @@ const strings = (value: unknown): readonly string[] => {
   return members.filter((member) => typeof member === 'string')
 }
 
-/** A subject or client as the core may issue it: 1 to 255 printable ASCII characters. */
+/** A subject or client id that the core can issue: 1 to 255 printable ASCII characters. */
 const isIdentifier = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x20-\x7E]{1,255}$/.test(value)
 
-/** As many as the core lets act in a row. */
+/** The longest chain of actors that the core accepts. */
 const maxActors = 4
 
 const readActor = (act: unknown, left = maxActors): Actor => {
@@ -62,8 +62,8 @@ const readActor = (act: unknown, left = maxActors): Actor => {
 }
 
 /**
- * A token bound to a key is shown with a proof of that key, or it would come out as a bearer token (RFC 9449 §7). Nobody
- * can prove a `cnf` that names nothing.
+ * A token bound to a key needs a proof of that key, or the exchange would turn it into a bearer token (RFC 9449 §7).
+ * A `cnf` without a known member cannot be proved.
  */
 const checkConfirmation = (cnf: unknown, { constraint }: GrantRequest): void => {
   if (cnf === undefined) return
@@ -74,8 +74,8 @@ const checkConfirmation = (cnf: unknown, { constraint }: GrantRequest): void => 
 }
 
 /**
- * Reads a token of ours that the client shows: of the type that it says, in time, not revoked, with the proof that it is bound
- * to. Throws `invalid_request`, `Unavailable`.
+ * Verifies one of our tokens that the client presents: of the stated type, within its lifetime, not revoked, with the
+ * proof that it is bound to. Throws `invalid_request`, `Unavailable`.
  */
 export const readShown = async (
   ownTokens: OwnTokens,

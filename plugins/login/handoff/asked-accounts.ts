@@ -10,7 +10,10 @@ interface Kept {
 
 const maxKept = 10_000
 
-/** Accounts that the organisation's own service is asked for. What it said is used for seconds; an outage is never "no account". */
+/**
+ * Accounts that are queried from the organisation's own service. Answers are cached for seconds; an outage never
+ * means "no account".
+ */
 export const createAskedAccounts = (
   { url, secret, cache_secs: seconds }: AskedOptions,
   { outbound, clock }: Pick<Services, 'outbound' | 'clock'>,

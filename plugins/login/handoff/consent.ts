@@ -3,7 +3,7 @@ import { createHandoffRequest, list, type RequestOptions } from './request.js'
 
 type ConsentServices = Pick<Services, 'clock' | 'issuer' | 'signedRequests' | 'handoffs'>
 
-/** The organisation's own service asks people for their consent. */
+/** Consent that the organisation's own service obtains. */
 export const createConsent = (options: RequestOptions, services: ConsentServices): ConsentMethod => {
   const { handoffs } = services
   const sign = createHandoffRequest(options, services)

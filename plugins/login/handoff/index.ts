@@ -4,7 +4,7 @@ import { createConsent } from './consent.js'
 import { options, type HandoffOptions } from './options.js'
 import { createSignIn } from './sign-in.js'
 
-/** People sign in, give their consent, or both, at the organisation's own service, which answers on the admin listener. */
+/** People sign in, give consent, or both, at the organisation's own service, which answers on the admin listener. */
 export default definePlugin({
   name: 'handoff',
   apiVersion: 1,

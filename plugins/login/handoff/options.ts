@@ -11,18 +11,18 @@ const url = address.refine((value) => !new URL(value).searchParams.has('request'
 const forSignIn = ['title', 'logo', 'amr', 'accounts', 'links_accounts', 'after'] as const
 
 const fields = z.strictObject({
-  /** In `{issuer}/sign-in/{id}/callback`, the audit log and the accounts. */
+  /** Used in `{issuer}/sign-in/{id}/callback`, the audit log and the accounts. */
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be lower-case letters, digits and hyphens'),
-  /** What the button says, by language. */
+  /** The text of the button, by language. */
   title: z.record(z.string(), z.string().min(1).max(255)).optional(),
   logo: z.url({ protocol: /^https$/ }).optional(),
-  /** Where people sign in. Absent: they do so by other methods. */
+  /** Where people sign in. If absent, they use other methods. */
   sign_in_url: url.optional(),
-  /** Where people are asked for consent. Absent: on Signet's own page. */
+  /** Where people are asked for consent. Default: Signet's own page. */
   consent_url: url.optional(),
-  /** Every value that `amr` of an answer can have. Absent: any. */
+  /** Every value that `amr` of an answer may have. Default: any. */
   amr: z.array(z.string().min(1).max(255)).optional(),
-  /** Where claims are asked for whenever they are needed. Absent: those of the last answer are kept. */
+  /** Where claims are queried whenever they are needed. If absent, those of the last answer are kept. */
   accounts: z
     .strictObject({
       url: address,
@@ -33,7 +33,7 @@ const fields = z.strictObject({
       cache_secs: z.int().min(0).max(60).default(5),
     })
     .optional(),
-  /** The service may bring claims of people whose accounts are here. */
+  /** Whether the service may supply claims of people whose accounts are here. */
   links_accounts: z.boolean().optional(),
   after: z.array(z.string().min(1)).min(1).optional(),
 })
@@ -42,7 +42,7 @@ export const options = fields.superRefine((value, context) => {
   const { sign_in_url: signInUrl, consent_url: consentUrl } = value
   const report = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
   if (signInUrl === undefined && consentUrl === undefined) report('sign_in_url', 'or consent_url is required')
-  // The service tells the two requests apart by it.
+  // The service distinguishes the two requests by URL.
   if (signInUrl !== undefined && signInUrl === consentUrl)
     report('consent_url', 'must be another address than sign_in_url')
   if (signInUrl === undefined)

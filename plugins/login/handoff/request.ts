@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { epochSeconds, type JsonObject, type Services } from '../../../core/api/index.js'
 
-/** Seconds for which the service may take the request. */
+/** Seconds for which the service may accept the request. */
 const requestSeconds = 300
 
 export const list = (values: readonly string[]): string | undefined =>
   values.length === 0 ? undefined : values.join(' ')
 
 export interface RequestOptions {
-  /** Of the method. */
+  /** The id of the sign-in method. */
   readonly id: string
-  /** Of the service. */
+  /** The URL of the service. */
   readonly url: string
 }
 
-/** Signs what the service is asked, and returns where the browser takes it. What is undefined is left out. */
+/** Signs the request to the service, and returns the URL that takes it there. Undefined members are left out. */
 export const createHandoffRequest =
   (
     { id, url: audience }: RequestOptions,
@@ -23,7 +23,7 @@ export const createHandoffRequest =
   async (asked: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string> => {
     const iat = epochSeconds(clock)
     const described = JSON.parse(JSON.stringify(asked)) as JsonObject
-    // By `jti` the service can tell a link that is opened twice.
+    // With `jti` the service can detect a link that is opened twice.
     const claims = { iss: issuer, aud: audience, jti: randomUUID(), iat, exp: iat + requestSeconds, ...described }
     const url = new URL(audience)
     url.searchParams.set('request', await signedRequests.sign('handoff', claims, { by: id, signal }))

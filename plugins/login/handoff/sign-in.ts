@@ -7,7 +7,7 @@ type SignInServices = Pick<
   'clock' | 'issuer' | 'signedRequests' | 'handoffs' | 'externalAccounts' | 'clockToleranceSeconds'
 >
 
-/** People sign in at the organisation's own service. */
+/** Sign-in at the organisation's own service. */
 export const createSignIn = (url: string, configured: HandoffOptions, services: SignInServices): SignInMethod => {
   const { clock, handoffs, externalAccounts, clockToleranceSeconds } = services
   const { id, amr } = configured
@@ -55,7 +55,7 @@ export const createSignIn = (url: string, configured: HandoffOptions, services: 
         if (authTime + maxAge + clockToleranceSeconds < epochSeconds(clock))
           return refuse('the sign-in is older than max_age')
       }
-      // An answer without claims names an account that is here already; after a first method the person has shown whose it is.
+      // An answer without claims names an existing account; after a first method, the person is known already.
       const namesAccount = claims === undefined && !configured.accounts
       const linksAccount = configured.links_accounts === true || namesAccount || attempt.passed?.subject === subject
       if (!linksAccount && (await externalAccounts.isLocal(subject, attempt.signal)))

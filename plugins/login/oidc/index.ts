@@ -26,14 +26,14 @@ import { options, type UpstreamOptions } from './options.js'
 import { findAgeFault, hashedSubject, readPerson, theirsOf } from './person.js'
 import { createUpstream, findOutage } from './upstream.js'
 
-/** How long a session at the provider is found by its id. */
+/** How long a session at the provider can be found by its id. */
 const sessionSeconds = 30 * 86_400
 
-/** The challenge itself never leaves: what the browser sees tells nothing of the PKCE verifier. */
+/** The challenge itself is never sent, so what the browser sees reveals nothing about the PKCE verifier. */
 const derive = ({ challenge }: SignInAttempt, use: 'nonce' | 'pkce'): string =>
   createHash('sha256').update(`${use}:${challenge}`).digest('base64url')
 
-/** Values of `prompt` that are about signing in; consent is asked for here. */
+/** Values of `prompt` about signing in. Consent is asked for here. */
 const passedOn: readonly string[] = ['login', 'select_account']
 
 const parametersOf = async (attempt: SignInAttempt, configured: UpstreamOptions): Promise<Record<string, string>> => {
@@ -58,7 +58,7 @@ const parametersOf = async (attempt: SignInAttempt, configured: UpstreamOptions)
   }
 }
 
-/** Why the answer of the provider is not taken, in constant words. Throws the outage that it is instead. */
+/** Why the provider's answer is refused, in constant words. Throws if it is an outage instead. */
 const explain = (error: unknown): string => {
   const outage = findOutage(error)
   if (outage !== undefined) throw outage
@@ -71,7 +71,7 @@ const explain = (error: unknown): string => {
   throw error
 }
 
-/** People sign in at another OpenID Provider. Several may be configured, each with an id of its own. */
+/** Sign-in at another OpenID Provider. Several can be configured, each with its own id. */
 export default definePlugin({
   name: 'oidc',
   apiVersion: 1,

@@ -14,7 +14,7 @@ export interface LogoutTokenRules extends Pick<Services, 'clock' | 'clockToleran
   readonly jwksUri: string
 }
 
-/** Whose sessions are over, as the provider calls them. One of `sub` and `sid` is there. */
+/** The ended sessions in the provider's terms. At least one of `sub` and `sid` is present. */
 export interface UpstreamEnd {
   readonly sub?: string
   readonly sid?: string
@@ -23,7 +23,7 @@ export interface UpstreamEnd {
   readonly jti: string
 }
 
-/** The type that OIDC Back-Channel Logout §2.4 recommends, and those that older providers send. */
+/** The type recommended by OIDC Back-Channel Logout §2.4, and those that older providers send. */
 const types: readonly unknown[] = ['logout+jwt', 'JWT', undefined]
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 

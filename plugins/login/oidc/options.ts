@@ -9,42 +9,42 @@ const issuer = z.string().superRefine((value, context) => {
 })
 const alg = z.custom<JwsAlg>((value) => isJwsAlg(value), 'is no algorithm that Signet knows')
 
-/** Claims that say what a token is, or whose; no mapping may set them. */
+/** Claims about the token itself or its subject, which no mapping may set. */
 const reserved = ['sub', 'iss', 'aud', 'exp', 'iat', 'nonce', 'acr', 'amr', 'auth_time', 'sid']
 
 export const options = z
   .strictObject({
-    /** In `{issuer}/sign-in/{id}/callback`, the audit log and the accounts. */
+    /** Used in `{issuer}/sign-in/{id}/callback`, the audit log and the accounts. */
     id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be lower-case letters, digits and hyphens'),
-    /** What the button says, by language. */
+    /** The text of the button, by language. */
     title: z.record(z.string(), text).optional(),
     logo: z.url({ protocol: /^https$/ }).optional(),
     issuer,
     client_id: text,
     client_secret: text.optional(),
     token_endpoint_auth_method: z.enum(['client_secret_basic', 'client_secret_post', 'private_key_jwt']).optional(),
-    /** Of client assertions. Absent: the first algorithm that a key with the purpose `client_authentication` has. */
+    /** For client assertions. Default: the first algorithm of a key with the purpose `client_authentication`. */
     client_assertion_signing_alg: alg.optional(),
-    /** Absent: those that the provider lists. */
+    /** Default: those that the provider lists. */
     id_token_signing_alg: alg.optional(),
     scope: z
       .string()
       .default('openid')
       .refine((value) => value.split(' ').includes('openid'), 'must contain openid'),
-    /** The claim that is the subject here; absent: a hash of `iss` and `sub`. */
+    /** The claim used as the subject here. Default: a hash of `iss` and `sub`. */
     subject: text.optional(),
-    /** The provider may sign people in whose accounts are here. */
+    /** Whether the provider may sign in people whose accounts are here. */
     links_accounts: z.boolean().default(false),
-    /** Claims here, by the claims of the provider. */
+    /** Our claims, mapped from the provider's. */
     claims: z
       .record(text, text)
       .refine((map) => !reserved.some((name) => Object.hasOwn(map, name)), `must not set ${reserved.join(', ')}`)
       .default({}),
-    /** Values of `acr` here, by those of the provider. */
+    /** Our values of `acr`, mapped from the provider's. */
     acr: z.record(text, text).default({}),
-    /** Values of `amr` here, by those of the provider. Without it the provider's are taken as they are. */
+    /** Our values of `amr`, mapped from the provider's. Without it they are used unchanged. */
     amr: z.record(text, text).optional(),
-    /** Claims come from the provider's userinfo endpoint, too: one more request at each sign-in. */
+    /** Whether claims also come from the provider's userinfo endpoint, at the cost of a request per sign-in. */
     userinfo: z.boolean().default(false),
     after: z.array(text).min(1).optional(),
   })

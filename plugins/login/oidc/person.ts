@@ -3,10 +3,10 @@ import type { JsonObject, JsonValue, SignInAttempt } from '../../../core/api/ind
 import { isNumericDate } from '../../../core/api/internal.js'
 import type { UpstreamOptions } from './options.js'
 
-/** Who signed in at the provider, in our terms. */
+/** The person who signed in at the provider, in our terms. */
 export interface Person {
   readonly subject: string
-  /** What the provider calls the person. */
+  /** The provider's identifier of the person. */
   readonly upstreamSub: string
   readonly amr: readonly string[]
   readonly acr?: string
@@ -18,7 +18,7 @@ export interface Person {
 /** OIDC Core §2: at most 255 ASCII characters. */
 const isSubject = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)
 
-/** No two providers, and no account of our own, share it; nobody can tell from it who somebody is at the provider. */
+/** Unique across providers and our own accounts, and it does not reveal who the person is at the provider. */
 export const hashedSubject = (iss: string, sub: string): string =>
   createHash('sha256')
     .update(JSON.stringify([iss, sub]))
@@ -27,18 +27,18 @@ export const hashedSubject = (iss: string, sub: string): string =>
 const texts = (value: JsonValue | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one.length <= 64) : []
 
-/** Those of the provider's values that are mapped, by ours. A name from outside is only compared. */
+/** The provider's values that are mapped to ours. A name from outside is only compared. */
 const ours = (map: Readonly<Record<string, string>>, theirs: readonly string[]): readonly string[] =>
   Object.entries(map).flatMap(([our, their]) => (theirs.includes(their) ? [our] : []))
 
-/** The provider's values for ours, in the order of preference. */
+/** The provider's values for ours, in order of preference. */
 export const theirsOf = (map: Readonly<Record<string, string>>, wanted: readonly string[]): readonly string[] =>
   wanted.flatMap((our) => (Object.hasOwn(map, our) ? [map[our] ?? []].flat() : []))
 
 const own = (claims: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(claims, name) ? claims[name] : undefined
 
-/** Reads what the provider says, or says why it is not taken, in constant words. */
+/** Reads the provider's claims, or returns why they are refused, in constant words. */
 export const readPerson = (options: UpstreamOptions, claims: JsonObject): Person | string => {
   const { iss, sub, acr, amr, auth_time } = claims
   if (typeof iss !== 'string') return 'the ID token has no iss'
@@ -63,7 +63,7 @@ export const readPerson = (options: UpstreamOptions, claims: JsonObject): Person
   }
 }
 
-/** Why the sign-in at the provider is too old for what the client asked for (OIDC Core §3.1.2.1); undefined: it is not. */
+/** Why the sign-in at the provider is too old for the client's request (OIDC Core §3.1.2.1), or undefined. */
 export const findAgeFault = (
   { request, kept }: Pick<SignInAttempt, 'request' | 'kept'>,
   { authTime }: Pick<Person, 'authTime'>,

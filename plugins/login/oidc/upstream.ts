@@ -20,24 +20,30 @@ import type { UpstreamOptions } from './options.js'
 
 export type UpstreamServices = Pick<Services, 'clock' | 'log' | 'outbound' | 'signedRequests' | 'clockToleranceSeconds'>
 
-/** The metadata of a provider is used for so long; after a failure nobody waits for another one for a moment. */
+/**
+ * Milliseconds that the provider's metadata are used. After a failure, no caller waits for another attempt for a
+ * moment.
+ */
 const metadataMs = 3_600_000
 const retryMs = 5_000
 const assertionSeconds = 60
-/** The client asks again for a key that is not in a set of this age. Only what the provider itself sends makes it ask: at once. */
+/**
+ * The client fetches the set again for an unknown key if it is older than this. Only what the provider itself sends
+ * causes that, so it does so at once.
+ */
 const unknownKeySeconds = 60
 
-/** The provider, as it is now. */
+/** The provider's current state. */
 export interface Upstream {
-  /** For the calls of one attempt, which end with `signal`. Throws `Unavailable` when the provider cannot be discovered. */
+  /** For the calls of one attempt, which end with `signal`. Throws `Unavailable` when discovery fails. */
   connect(signal: AbortSignal): Promise<Configuration>
-  /** After the calls: the next attempt need not ask for the keys again. */
+  /** Call afterwards, so that the next attempt need not fetch the keys again. */
   remember(used: Configuration): void
 }
 
 const emptyStatuses = [204, 205, 304]
 
-/** An outage is an outage, whichever layer of the client met it. */
+/** An outage stays an outage, whichever layer of the client reports it. */
 export const findOutage = (error: unknown): Unavailable | undefined => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof Unavailable) return cause
   return undefined
@@ -67,7 +73,7 @@ export const createUpstream = (options: UpstreamOptions, services: UpstreamServi
   const issuer = new URL(options.issuer)
   const method = options.token_endpoint_auth_method ?? 'client_secret_basic'
 
-  /** RFC 7523 §2.2, by a key of ours that may be in an HSM. */
+  /** RFC 7523 §2.2, with a key of ours that may be in an HSM. */
   const assertionBy = (signal: AbortSignal) => async (as: ServerMetadata, _: unknown, body: URLSearchParams) => {
     const now = epochSeconds(clock)
     const id = options.client_id
@@ -81,7 +87,7 @@ export const createUpstream = (options: UpstreamOptions, services: UpstreamServi
 
   const authenticationBy = (signal: AbortSignal): ClientAuth => {
     if (method === 'private_key_jwt') {
-      // The client waits for it, although its type does not say so.
+      // The client awaits it, although its type does not say so.
       const authentication: (...of: Parameters<ClientAuth>) => unknown = assertionBy(signal)
       return authentication
     }
@@ -97,7 +103,7 @@ export const createUpstream = (options: UpstreamOptions, services: UpstreamServi
 
   const within = (at: number, milliseconds: number): boolean => clock() >= at && clock() - at < milliseconds
 
-  /** The signal of the first caller does not end it: others wait for the same answer. */
+  /** Not bound to the first caller's signal, because others wait for the same answer. */
   const discover = async (): Promise<ServerMetadata> => {
     try {
       const found = await discovery(issuer, options.client_id, undefined, undefined, {
@@ -142,7 +148,7 @@ export const createUpstream = (options: UpstreamOptions, services: UpstreamServi
       const config = new Configuration(server, options.client_id, client, authenticationBy(signal))
       config[customFetch] = createFetch(services, signal)
       if (issuer.protocol === 'http:') allowInsecureRequests(config)
-      // The signature of the ID token is checked although it came by TLS: the key has to be the provider's.
+      // The ID token's signature is verified even though it came over TLS, because the key must be the provider's.
       enableNonRepudiationChecks(config)
       if (keys !== undefined) setJwksCache(config, keys)
       return config

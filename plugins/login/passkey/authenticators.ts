@@ -1,4 +1,4 @@
-/** Names of common passkey providers by AAGUID (Web Authentication Level 3 §6.5.1), as people know them. */
+/** Names of common passkey providers by AAGUID (Web Authentication Level 3 §6.5.1), as users know them. */
 const names: ReadonlyMap<string, string> = new Map([
   ['fbfc3007-154e-4ecc-8c0b-6e020557d7bd', 'iCloud Keychain'],
   ['dd4ec289-e01d-41c9-bb89-70fa845d4bf2', 'iCloud Keychain'],
@@ -18,5 +18,5 @@ const names: ReadonlyMap<string, string> = new Map([
   ['fdb141b2-5d84-443e-8a35-4698c205a502', 'KeePassXC'],
 ])
 
-/** Undefined for one that says nothing of itself, or that is not known here. */
+/** Undefined for an AAGUID of zeros, and for an unknown one. */
 export const authenticatorName = (aaguid: string): string | undefined => names.get(aaguid.toLowerCase())

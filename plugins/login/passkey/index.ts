@@ -3,7 +3,7 @@ import { options, relyingPartyOf } from './options.js'
 import { createPasskeyEnrolment } from './registration.js'
 import { finishSignIn, passkeyAmr, requestOptions } from './sign-in.js'
 
-/** Within a sentence: Sign in with a passkey. */
+/** Completes the sentence "Sign in with a passkey". */
 const passkeyTitle = {
   en: 'a passkey',
   de: 'Passkey',
@@ -12,7 +12,7 @@ const passkeyTitle = {
   ar: 'مفتاح المرور',
 }
 
-/** Sign-in with a passkey (Web Authentication Level 3): alone, or as a second factor with `after`. */
+/** Sign-in with a passkey (Web Authentication Level 3): by itself, or as a second factor with `after`. */
 export default definePlugin({
   name: 'passkey',
   apiVersion: 1,

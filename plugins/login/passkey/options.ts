@@ -2,18 +2,18 @@ import { z } from 'zod'
 
 export const options = z
   .strictObject({
-    /** Of the method: in URLs and in the audit log. */
+    /** The method's id in URLs and in the audit log. */
     id: z
       .string()
       .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9 and -')
       .default('passkey'),
     title: z.record(z.string(), z.string()).optional(),
-    /** A domain: that of the issuer, or one above it. */
+    /** The issuer's domain or a parent of it. */
     rp_id: z.string().min(1).optional(),
     rp_name: z.string().min(1).max(64).optional(),
-    /** Of sign-ins with a passkey. */
+    /** For sign-ins with a passkey. */
     acr: z.string().min(1).optional(),
-    /** Ids of methods: then it is a second factor. */
+    /** Ids of methods that it follows, as a second factor. */
     after: z.array(z.string().min(1)).min(1).optional(),
   })
   .prefault({})
@@ -24,13 +24,13 @@ export type Options = z.output<typeof options>
 export interface RelyingParty {
   readonly id: string
   readonly name: string
-  /** The one origin whose pages may ask. */
+  /** The only origin whose pages may use it. */
   readonly origin: string
 }
 
 /**
- * A browser takes an RP ID that is the host of the page, or a domain above it (Web Authentication Level 3 §5.1.3). Throws an
- * `Error` for any other.
+ * A browser accepts an RP ID that is the page's host or a parent domain of it (Web Authentication Level 3 §5.1.3).
+ * Throws an `Error` for any other.
  */
 export const relyingPartyOf = (issuer: string, { rp_id, rp_name }: Options): RelyingParty => {
   const { hostname, origin } = new URL(issuer)

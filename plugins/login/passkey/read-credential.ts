@@ -1,10 +1,10 @@
 import { isObject } from '../../../core/api/index.js'
 
 const base64url = /^[\w-]+$/
-/** Characters: what a browser sends is a few kilobytes at most. */
+/** Characters. A browser sends a few kilobytes at most. */
 const mostCharacters = 16_384
 
-/** The members in `names`, all base64url; `response` of the credential. Undefined for anything else. */
+/** The members in `names`, all base64url, and the credential's `response`. Undefined for anything else. */
 const readTexts = <Name extends string>(
   response: Readonly<Record<string, unknown>>,
   names: readonly Name[],
@@ -47,7 +47,10 @@ const readCredential = (text: string | undefined) => {
   return typeof id === 'string' && id.length <= 1400 && base64url.test(id) ? { id, response } : undefined
 }
 
-/** An `AuthenticationResponseJSON` (Web Authentication Level 3 §5.1.8) as text. Whatever else a browser says is not signed. */
+/**
+ * An `AuthenticationResponseJSON` (Web Authentication Level 3 §5.1.8) as text. Other members are not signed, and are
+ * ignored.
+ */
 export const readSignIn = (text: string | undefined): SignInCredential | undefined => {
   const read = readCredential(text)
   const texts = read && readTexts(read.response, ['clientDataJSON', 'authenticatorData', 'signature'])
@@ -59,13 +62,13 @@ export const readSignIn = (text: string | undefined): SignInCredential | undefin
     : undefined
 }
 
-/** Was it made in a frame of another origin? Throws what `JSON.parse` throws. */
+/** Whether it was made in a frame of another origin. Throws like `JSON.parse`. */
 export const isCrossOrigin = (clientDataJSON: string): boolean =>
   (JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as Record<string, unknown>)['crossOrigin'] === true
 
 const knownTransports = new Set(['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'])
 
-/** As `readSignIn`, for a `RegistrationResponseJSON`. */
+/** Like `readSignIn`, for a `RegistrationResponseJSON`. */
 export const readNew = (text: string | undefined): NewCredential | undefined => {
   const read = readCredential(text)
   const texts = read && readTexts(read.response, ['clientDataJSON', 'attestationObject'])

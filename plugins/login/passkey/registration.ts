@@ -5,12 +5,12 @@ import { authenticatorName } from './authenticators.js'
 import type { RelyingParty } from './options.js'
 import { isCrossOrigin, readNew, type NewCredential } from './read-credential.js'
 
-/** EdDSA, ES256, RS256: what authenticators sign with (RFC 9053, RFC 8812). */
+/** EdDSA, ES256 and RS256, which authenticators sign with (RFC 9053, RFC 8812). */
 const algorithms = [-8, -7, -257]
 
 const mostNameCharacters = 60
 
-/** What the person called it; else what keeps it, or its kind and where it was made. */
+/** The name that the person gave; otherwise the provider's, or its kind and where it was created. */
 const nameOf = (typed: string | undefined, { transports }: NewCredential, aaguid: string, browser?: string): string => {
   const name = toPlainText(typed ?? '')
   if (name !== '') return [...name].slice(0, mostNameCharacters).join('').trim()
@@ -20,7 +20,10 @@ const nameOf = (typed: string | undefined, { transports }: NewCredential, aaguid
 
 const refuse = (why: string): FactorResult<Passkey> => ({ outcome: 'refused', why })
 
-/** Passkeys at `/account`: discoverable, with user verification, and without a statement of their maker, which nobody reads. */
+/**
+ * Passkeys at `/account`: discoverable, with user verification, and without a manufacturer's statement, which nobody
+ * reads.
+ */
 export const createPasskeyEnrolment = ({ id: rpId, name, origin }: RelyingParty, clock: Clock): PasskeyEnrolment => ({
   kind: 'passkey',
   async begin({ subject, accountName, challenge, factors }) {
@@ -68,7 +71,7 @@ export const createPasskeyEnrolment = ({ id: rpId, name, origin }: RelyingParty,
         },
       }
     } catch {
-      // The messages of the library quote what was sent.
+      // The library's messages quote input.
       return refuse('the registration is not right')
     }
   },

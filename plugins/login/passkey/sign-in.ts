@@ -4,10 +4,10 @@ import type { PersonFactors } from '../../../core/api/internal.js'
 import type { RelyingParty } from './options.js'
 import { isCrossOrigin, readSignIn } from './read-credential.js'
 
-/** Milliseconds for which the browser asks. */
+/** Milliseconds that the browser waits for the person. */
 const timeout = 300_000
 
-/** A passkey's sign-in, first or second. */
+/** Options of a passkey sign-in, as first or second factor. */
 export interface PasskeySignInOptions {
   readonly party: RelyingParty
   readonly acr: string | undefined
@@ -15,8 +15,8 @@ export interface PasskeySignInOptions {
 }
 
 /**
- * `PublicKeyCredentialRequestOptionsJSON` (Web Authentication Level 3 §5.1.10). While nobody knows who it is, it names no
- * credential: the authenticator offers those that it has. Undefined when the person who is known has none.
+ * `PublicKeyCredentialRequestOptionsJSON` (Web Authentication Level 3 §5.1.10). While the person is unknown it lists
+ * no credentials, so the authenticator offers those it has. Undefined when the known person has none.
  */
 export const requestOptions = async (
   { challenge, passed }: Pick<SignInAttempt, 'challenge' | 'passed'>,
@@ -34,12 +34,12 @@ export const requestOptions = async (
 }
 
 /**
- * The authenticator has one key of its own for this person, and asked for a PIN or a finger. `swk`, not `hwk`, where the key can
- * leave its hardware (RFC 8176 §2); `user`: somebody was there.
+ * The authenticator has a key for this person, and verified a PIN or a fingerprint. `swk` instead of `hwk` if the key
+ * can leave its hardware (RFC 8176 §2); `user` means that someone was present.
  */
 export const passkeyAmr = (backupEligible: boolean): readonly string[] => [backupEligible ? 'swk' : 'hwk', 'user']
 
-/** Checks what an authenticator signed. `why` is for the audit log alone. */
+/** Verifies an authenticator's signature. `why` is for the audit log only. */
 export const finishSignIn = async (
   { challenge, passed }: Pick<SignInAttempt, 'challenge' | 'passed'>,
   written: string | undefined,
@@ -66,7 +66,7 @@ export const finishSignIn = async (
     },
     requireUserVerification: true,
   }).catch(() => undefined)
-  // The messages of the library quote what was sent.
+  // The library's messages quote input.
   if (verified?.verified !== true || isCrossOrigin(response.clientDataJSON))
     return refuse('the signature is not right', subject)
   const { newCounter, credentialBackedUp: backedUp, credentialDeviceType } = verified.authenticationInfo

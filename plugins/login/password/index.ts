@@ -19,7 +19,10 @@ const policy = (defaults: { free: number; base: number; max: number; forget: num
   })
 
 const perUsername = policy({ free: 5, base: 1, max: 900, forget: 86_400 })
-/** Many people may share an address, and nobody's success clears what others counted: so it slows guessing and locks nobody out. */
+/**
+ * Many people may share an address, and one person's success does not clear the counts of others, so this slows
+ * guessing and locks nobody out.
+ */
 const perAddress = policy({ free: 100, base: 1, max: 5, forget: 900 })
 
 const options = perUsername.extend({ address: perAddress.prefault({}) }).prefault({})
@@ -31,15 +34,15 @@ const toPolicy = (wire: z.output<typeof perAddress>): AttemptPolicy => ({
   forgetAfterSeconds: wire.forget_after_secs,
 })
 
-/** Hashed: people type passwords into the wrong field. */
+/** Hashed, because people type passwords into the wrong field. */
 const attemptIdOf = (username: string): string =>
   createHash('sha256')
     .update(canonicalUsername(username) ?? username)
     .digest('base64url')
 
 /**
- * Username and password, from the configuration's `accounts:` and the store, with a growing delay for guesses. A browser
- * in which the person has signed in before has a count of its own.
+ * Username and password, from the configuration's `accounts:` and the store, with a growing delay for guesses. A
+ * browser in which the person has signed in before has its own count.
  */
 export default definePlugin({
   name: 'password',
@@ -54,7 +57,7 @@ export default definePlugin({
       const bucket = addressBucket(from.address)
       const byAddress = bucket && (await attempts.take('login_address', bucket, addressPolicy))
       if (byAddress && !byAddress.allowed) return locked(byAddress.retryAfterSeconds)
-      // Strangers fill the count of the name alone. Who has the cookie guesses no faster than they do.
+      // Strangers only fill the count of the name. The holder of the cookie can guess no faster than they can.
       const { allowed, retryAfterSeconds } =
         from.knownBrowser === undefined
           ? await attempts.take('login', attemptId, usernamePolicy)
@@ -82,7 +85,8 @@ export default definePlugin({
           begin: async () => ({ kind: 'form', fields: 'password' }),
           finish: async ({ from }, { username = '', password = '' }) => {
             const attemptId = attemptIdOf(username)
-            // Before the look-up and the hash, so that parallel guesses are counted and unknown names lock alike.
+            // Counted before the look-up and the hash, so that parallel guesses are counted and unknown names are
+            // delayed alike.
             const refusal = await takeAttempt(attemptId, from)
             if (refusal) return refusal
             const account = await accounts.findByUsername(username)
@@ -115,7 +119,7 @@ export default definePlugin({
         const hash = await passwords.hash(next)
         const apply = async (): Promise<boolean> => {
           if (!(await accounts.replacePassword(account, hash))) return false
-          // A person who forgot a password has guessed at it, and signs in now.
+          // A person who forgot a password has guessed before, and can sign in now.
           await attempts.clear('login', attemptIdOf(account.username))
           return true
         }

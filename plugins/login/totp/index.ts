@@ -23,7 +23,7 @@ const options = z.strictObject({
     .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9 and -')
     .default('totp'),
   title: z.record(z.string(), z.string()).optional(),
-  /** Ids of the methods that it comes after. */
+  /** Ids of the methods that it follows. */
   after: z.array(z.string().min(1)).min(1).default(['password']),
   acr: z.string().min(1).optional(),
   sealing_key: z
@@ -43,7 +43,10 @@ const defaultTitle = {
 const ownerOf = (subject: string): string => `person:${subject}`
 const setupOwnerOf = (subject: string, challenge: string): string => `setup:${challenge}:${subject}`
 
-/** One-time passwords of an authenticator app (RFC 6238) as a second factor, and recovery codes for who has lost it. */
+/**
+ * One-time passwords of an authenticator app (RFC 6238) as a second factor, and recovery codes for people who have
+ * lost it.
+ */
 export default definePlugin({
   name: 'totp',
   apiVersion: 1,
@@ -69,7 +72,7 @@ export default definePlugin({
       factorEnrolment: {
         kind: 'totp',
         begin: async ({ subject, accountName, challenge }, { setup: kept = '' } = {}) => {
-          // Who mistyped a code has the secret in the app already.
+          // After a mistyped code, the app already has the secret.
           const secret = openSetup(subject, challenge, kept) ?? randomBytes(totpAlgorithms[algorithm].secretBytes)
           const shown = toBase32(secret)
           // Nothing is stored before the app has shown that it has the secret.

@@ -1,7 +1,7 @@
 import type { StoreModule } from '../../../modules/contract.js'
 import type { StorageBackend } from '../../../storage/ports.js'
 
-/** Opens the store of an adapter's module, with the time of the machine. Throws when the options are wrong. */
+/** Opens the store of an adapter's module with the real time. Throws when the options are wrong. */
 export const openModule = async (adapter: string, options: unknown): Promise<StorageBackend> => {
   const { default: module } = (await import(adapter)) as { default: StoreModule<unknown, StorageBackend> }
   const given = { clock: Date.now, component: 'storage.records' }

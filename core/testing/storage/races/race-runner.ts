@@ -1,6 +1,6 @@
 import type { Outcome, RaceBackend, RaceVerb } from './verbs.js'
 
-/** One round. */
+/** One round of a race. */
 export interface Heat {
   readonly id: string
   readonly given: unknown
@@ -8,13 +8,16 @@ export interface Heat {
 
 export interface Go {
   readonly verb: string
-  /** Run abreast. */
+  /** Rounds that run concurrently. */
   readonly heats: readonly Heat[]
 }
 
 export type Report = 'ready' | readonly Outcome[]
 
-/** One process of a race: does what its parent asks, once and at once, until its parent lets go of it. */
+/**
+ * One process of a race. It makes each attempt that its parent requests once and immediately, until its parent
+ * releases it.
+ */
 export const runRaces = (
   backend: RaceBackend & AsyncDisposable,
   verbs: Readonly<Record<string, RaceVerb>>,

@@ -5,20 +5,20 @@ import { openRaceTrack, type RaceScore } from './race-track.js'
 import { storageVerbs, type StorageVerb } from './verbs.js'
 
 export interface StorageRace {
-  /** The module of the adapter, which each process imports: an absolute `file:` URL, or the name of a package. */
+  /** The adapter's module, which each process imports: an absolute `file:` URL, or the name of a package. */
   readonly adapter: string
-  /** As in the configuration; the adapter's schema checks them. All processes open the same store with them. */
+  /** As in the configuration. The adapter's schema checks them. All processes open the same store with them. */
   readonly options?: unknown
   /** Default 4. */
   readonly processes?: number
-  /** Of each verb; default 1000. */
+  /** Rounds per verb. Default 1000. */
   readonly rounds?: number
-  /** Rounds that run at once, for a store that is far away; default 1. */
+  /** Concurrent rounds, for a distant store. Default 1. */
   readonly abreast?: number
 }
 
 export interface RaceReport {
-  /** In all rounds of all verbs one process won and the others learned that they lost. */
+  /** Whether one process won each round of every verb, and the others learned that they lost. */
   readonly fair: boolean
   readonly scores: Readonly<Record<StorageVerb, RaceScore>>
 }
@@ -26,8 +26,8 @@ export interface RaceReport {
 const worker = fileURLToPath(new URL('race-worker.js', import.meta.url))
 
 /**
- * Lets processes race for everything that may happen once: a code, a claim, a rotation, a record, a count, an attempt, a device code. Uses
- * no test framework. Throws when a process cannot open the store.
+ * Lets processes race for everything that may happen once: a code, a claim, a rotation, a record, a count, an
+ * attempt, a device code. Uses no test framework. Throws when a process cannot open the store.
  */
 export const raceStorage = async (race: StorageRace): Promise<RaceReport> => {
   const { adapter, options = null, processes = 4, rounds = 1000, abreast = 1 } = race

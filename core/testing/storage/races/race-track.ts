@@ -6,7 +6,7 @@ import type { Outcome, RaceBackend, RaceVerb } from './verbs.js'
 
 export interface RaceScore {
   readonly rounds: number
-  /** Rounds with exactly one winner where every other caller learned that it lost. */
+  /** Rounds with exactly one winner in which every other caller learned that it lost. */
   readonly fair: number
   readonly doubles: number
   readonly withoutWinner: number
@@ -14,20 +14,23 @@ export interface RaceScore {
 }
 
 export interface RaceTrack extends AsyncDisposable {
-  /** In each round all processes are released at once, and the next begins when all have reported; or so many abreast. */
+  /**
+   * Releases all processes at once in each round, and starts the next when all have reported; `abreast` rounds run
+   * concurrently.
+   */
   run(verb: string, rounds: number, abreast?: number): Promise<RaceScore>
 }
 
 export interface RaceSetting {
-  /** Prepares the rounds. Disposed with the track. */
+  /** Prepares the rounds. Disposed of together with the track. */
   readonly backend: RaceBackend & AsyncDisposable
   readonly verbs: Readonly<Record<string, RaceVerb>>
   readonly processes: number
-  /** Starts one process, which calls `runRaces` on the same store with this number and the same verbs. */
+  /** Starts one process, which must call `runRaces` on the same store with this number and the same verbs. */
   readonly start: (index: number) => ChildProcess
 }
 
-/** Resolves with the next message; rejects when the process ends instead. */
+/** Resolves with the next message. Rejects when the process ends first. */
 const nextReport = (child: ChildProcess): Promise<Report> =>
   new Promise((resolve, reject) => {
     const onMessage = (message: unknown) => {
@@ -42,7 +45,7 @@ const nextReport = (child: ChildProcess): Promise<Report> =>
     child.once('exit', onExit)
   })
 
-/** Starts the processes. They may reach the store another way than the preparation of the rounds. */
+/** Starts the processes. They may connect to the store differently from the preparation of rounds. */
 export const openRaceTrack = async (setting: RaceSetting): Promise<RaceTrack> => {
   const { backend, verbs, processes, start } = setting
   const children = Array.from({ length: processes }, (_, index) => start(index))

@@ -8,7 +8,7 @@ import type {
   ReplayGuard,
 } from '../../../storage/ports.js'
 
-/** What of a backend takes part in races. */
+/** The parts of a backend that races use. */
 export interface RaceBackend {
   oneTime(name: string): Pick<OneTimeStore<unknown>, 'put' | 'redeem'>
   replayGuard(name: string): ReplayGuard
@@ -18,14 +18,14 @@ export interface RaceBackend {
   deviceCodes(name: string): Pick<DeviceCodeStore<unknown, unknown>, 'start' | 'decide' | 'poll' | 'redeem'>
 }
 
-/** `lost` is the answer that a loser must get; any third answer is a fault. */
+/** `lost` is what a loser must get. Any third answer is a fault. */
 export type Outcome = 'won' | 'lost' | 'fault'
 
-/** Something of which one process may have its way. */
+/** An operation with at most one winner. */
 export interface RaceVerb {
-  /** Makes what the round is about; resolves with what each process is given. */
+  /** Prepares a round. Resolves with what each process gets. */
   prepare(backend: RaceBackend, id: string): Promise<unknown>
-  /** What each process does once in each round. */
+  /** The attempt that each process makes once per round. */
   attempt(backend: RaceBackend, id: string, process: number, given: unknown): Promise<Outcome>
 }
 
@@ -33,7 +33,7 @@ const ttlSeconds = 3600
 const grant = { sub: 'alice' }
 const policy = { free: 0, baseDelaySeconds: 3600, maxDelaySeconds: 3600, forgetAfterSeconds: 3600 }
 
-/** What a verb says that tells only the winner. */
+/** The result of a verb that only reports the winner. */
 export const once = (won: boolean): Outcome => (won ? 'won' : 'lost')
 
 const startDevice = async (backend: RaceBackend, id: string) => {
@@ -43,7 +43,7 @@ const startDevice = async (backend: RaceBackend, id: string) => {
   return codes
 }
 
-/** Each verb of which only one caller may win. */
+/** Every verb with at most one winner. */
 export const storageVerbs = {
   redeem: {
     prepare: (backend, id) => backend.oneTime('race_codes').put(id, grant, ttlSeconds),
@@ -72,7 +72,7 @@ export const storageVerbs = {
       if (rotation.outcome === 'unknown') return 'fault'
       const ours = rotation.record.current === successor.hash
       if (rotation.outcome === 'won') return ours ? 'won' : 'fault'
-      // A loser gets another's successor, and so does a later look.
+      // A loser sees the winner's successor, and so does a later read.
       const stands = (await families.find(id))?.current === rotation.record.current
       return !ours && stands ? 'lost' : 'fault'
     },
