@@ -7,7 +7,7 @@ import type { EndpointRequest } from './message.js'
 
 type Scheme = 'Bearer' | 'DPoP'
 
-/** An access token as it came: nothing of it is verified. */
+/** A presented access token, unverified. */
 export interface PresentedToken {
   readonly scheme: Scheme
   readonly token: string
@@ -15,7 +15,10 @@ export interface PresentedToken {
 
 type Headers = Readonly<Record<string, string>>
 
-/** The thumbprints of a key, of a certificate, or of both, and nothing else: what is not understood is not met. */
+/**
+ * The thumbprints of a key, a certificate, or both. Undefined for any other member, because a constraint that is not
+ * understood cannot be met.
+ */
 const boundTo = (cnf: JsonValue): { jkt?: JsonValue; certificate?: JsonValue } | undefined => {
   if (!isObject(cnf)) return undefined
   const { jkt, 'x5t#S256': certificate, ...others } = cnf
@@ -24,13 +27,13 @@ const boundTo = (cnf: JsonValue): { jkt?: JsonValue; certificate?: JsonValue } |
 }
 
 /**
- * How a protected resource takes access tokens (RFC 6750, RFC 9449 §7). `path` is the resource's below the issuer; without
- * `dpop` only bearer tokens are taken.
+ * Reads access tokens at a protected resource (RFC 6750, RFC 9449 §7). `path` is the resource's path below the
+ * issuer; without `dpop` only bearer tokens are accepted.
  */
 export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
   const algs = dpop ? `algs="${dpop.algs.join(' ')}"` : ''
 
-  /** A caller that used the other scheme, or none, learns of DPoP too (RFC 9449 §7.1, §7.2). */
+  /** A caller that used another scheme, or none, learns about DPoP too (RFC 9449 §7.1, §7.2). */
   const challenge = (scheme: Scheme, error?: ErrorCode, further = ''): Headers => {
     const parameters = error === undefined ? '' : ` error="${error}"${further}`
     if (scheme === 'DPoP') return { 'WWW-Authenticate': `DPoP${parameters}, ${algs}` }
@@ -56,7 +59,7 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
     return dpop.check({ proof, method: request.method, path, accessToken: token })
   }
 
-  /** What `/token` answers with 400 is 401 here, and says so in the header (RFC 9449 §7.1). */
+  /** An error that `/token` answers with 400 is a 401 here, with the error in the header (RFC 9449 §7.1). */
   const unauthorized = (error: unknown): never => {
     if (!(error instanceof OAuthError)) throw error
     throw withDetails(error, { status: 401, headers: { ...error.headers, ...challenge('DPoP', error.code) } })
@@ -66,7 +69,7 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
     challenge,
     refuse,
 
-    /** The token of the header or of a form body, of exactly one of them (RFC 6750 §2). */
+    /** Reads the token from the header or a form body, but not from both (RFC 6750 §2). */
     readToken(request: EndpointRequest): PresentedToken {
       const header = request.header('authorization')
       if (request.form.repeated.size > 0) throw badRequest('A parameter was sent more than once.')
@@ -83,7 +86,7 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
       return dpop ? { scheme: 'DPoP', token } : refuse('Bearer', 'DPoP is not available')
     },
 
-    /** Throws `invalid_dpop_proof` for an algorithm that the client's profile does not have. */
+    /** Throws `invalid_dpop_proof` for an algorithm that the client's profile excludes. */
     checkAlgorithm(client: Client, proof: DpopProof | undefined): void {
       try {
         checkProofAlgorithm(client, proof)
@@ -93,9 +96,9 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
     },
 
     /**
-     * Is the sender whom the token is bound to by `cnf`? A bound token without its proof or its certificate is refused
-     * (RFC 8705 §3), and so is one that is not bound with a proof (RFC 9449 §7.1): neither may pass for the other. The proof
-     * is still to be claimed.
+     * Checks that the sender is the one that `cnf` binds the token to. A bound token without its proof or certificate
+     * is refused (RFC 8705 §3), and so is an unbound one with a proof (RFC 9449 §7.1): neither may pass for the
+     * other. The proof is not claimed yet.
      */
     async checkSender(
       request: EndpointRequest,

@@ -6,14 +6,13 @@ const forEver = 'public, max-age=31536000, immutable'
 const briefly = 'public, max-age=300'
 
 /**
- * A picture may be one that the deployment was given. A browser that opens it as a page runs no script of it and fetches
- * nothing for it.
+ * Deployments can supply pictures. A browser that opens one as a page runs no script of it and loads nothing for it.
  */
 const picturePolicy = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" }
 
 /**
- * `GET /assets/{name}`: a file from the map or 404. A link that carries the file's version may be cached for ever
- * (RFC 8246), any other for five minutes.
+ * `GET /assets/{name}`: a file from the map, or 404. Links with the file's version may be cached for ever (RFC 8246),
+ * others for five minutes.
  */
 export const assetEndpoint = {
   path: '/assets/{name}',

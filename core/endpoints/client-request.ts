@@ -3,16 +3,16 @@ import { OAuthError } from '../oauth/errors.js'
 import { checkNoneRepeated } from '../oauth/requests/params.js'
 import type { EndpointRequest } from './message.js'
 
-/** What clients authenticate with (RFC 6749 §2.3.1, RFC 7521 §4.2), at every endpoint. */
+/** Parameters of client authentication (RFC 6749 §2.3.1, RFC 7521 §4.2), at every endpoint. */
 const authentication = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type']
 
-/** The names of the parameters that an endpoint reads from a form: `own`, and those of client authentication. */
+/** The form parameters that an endpoint reads: `own`, and those of client authentication. */
 export const formParameters = (...own: readonly string[]): ReadonlySet<string> => new Set([...authentication, ...own])
 
 /**
- * The parameters of a form that a client posts (RFC 6749 §3.2). `known`: what the endpoint reads. Throws `invalid_request` where
- * one of these is in the query, whose other names mean nothing here, and for a parameter that came twice unless it is one of
- * `repeatable`.
+ * The parameters of a client's form (RFC 6749 §3.2). `known` are those that the endpoint reads. Throws
+ * `invalid_request` when one of them is in the query, where other names are ignored, and for a repeated parameter
+ * that is not in `repeatable`.
  */
 export const readClientForm = (
   { query, form }: EndpointRequest,
@@ -24,7 +24,7 @@ export const readClientForm = (
   return checkNoneRepeated(form, ...repeatable)
 }
 
-/** What client authentication sees of a request: its parameters once they are known to come once, headers, and where from. */
+/** The parts of a request for client authentication: parameters, checked for repetition, headers, and origin. */
 export const tokenRequestOf = (
   http: EndpointRequest,
   params: ReadonlyMap<string, string>,
@@ -37,7 +37,7 @@ export const tokenRequestOf = (
     path,
     basicCredentials: () => (basic ??= readBasic(http.header('authorization'))),
     header: (name) => http.header(name),
-    // Read in any case: a header that does not parse must not pass for none.
+    // Always read, because an invalid header must not pass for an absent one.
     clientCertificate: http.clientCertificate(),
     address: http.address,
   }

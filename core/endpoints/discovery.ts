@@ -25,7 +25,9 @@ export const authorizationServerMetadata = {
   ...document,
 } as const satisfies Declaration
 
-/** What is true of the deployment, whichever endpoints it serves; what an endpoint declares goes before it. */
+/**
+ * Members that apply to the deployment whichever endpoints it serves. Members declared by endpoints take precedence.
+ */
 const general = (supported: Supported): JsonObject => ({
   issuer: supported.issuer,
   scopes_supported: supported.scopes,
@@ -43,7 +45,7 @@ const general = (supported: Supported): JsonObject => ({
   request_uri_parameter_supported: false,
 })
 
-/** What machines call, under the host that asks for certificates (RFC 8705 §5). */
+/** Endpoints for machines, below the host that asks for certificates (RFC 8705 §5). */
 const aliases = (served: readonly Declaration[], supported: Supported): JsonObject => {
   const { issuer, mtls } = supported
   if (mtls === undefined) return {}
@@ -60,8 +62,8 @@ const aliases = (served: readonly Declaration[], supported: Supported): JsonObje
 }
 
 /**
- * The discovery document (OIDC Discovery §3, RFC 8414 §2), in both its places: derived from what is loaded, and from what
- * the endpoints `served` declare. The bytes are kept until the algorithms change, which they do by clock.
+ * The discovery document (OIDC Discovery §3, RFC 8414 §2) at both locations, derived from what is loaded and what the
+ * endpoints in `served` declare. The bytes are kept until the algorithms change, which they do by the clock.
  */
 export const createDiscovery = (served: readonly Declaration[], supported: Supported): Handler => {
   let of: readonly (readonly JwsAlg[])[] = []

@@ -15,7 +15,9 @@ export interface HomeOptions {
   readonly messages: Messages
 }
 
-/** `GET /`: says whose provider this is, and not by what it runs. The demo has a page of its own here (`core/demo`). */
+/**
+ * `GET /`: says whose provider this is, but not which software it runs. The demo has its own page here (`core/demo`).
+ */
 export const homeEndpoint = {
   path: '/',
   methods: ['GET'],

@@ -25,16 +25,16 @@ export interface IntrospectionOptions {
   readonly authenticateClient: ClientAuthentication
   readonly identify: IdentifyToken
   readonly clients: Pick<ClientDirectory, 'findEnabled'>
-  /** Absent where nobody signs in. */
+  /** Absent if nobody signs in. */
   readonly accounts?: AccountLookup | undefined
   readonly revocations: RevocationStore
   readonly subjects: Subjects
   readonly tokens: TokenIssuer
-  /** Of signed answers, for clients that registered none. */
+  /** The default algorithm of signed answers. */
   readonly signingAlg: JwsAlg
-  /** Clients with `fapi2` get no answer that is not signed (FAPI 2.0 Message Signing §5.5). */
+  /** Whether clients with `fapi2` only get signed answers (FAPI 2.0 Message Signing §5.5). */
   readonly signForFapi: boolean
-  /** What there are keys for. */
+  /** Algorithms with a key. */
   readonly signingAlgs: () => readonly JwsAlg[]
   readonly audit: AuditLog
   readonly log: Log
@@ -50,7 +50,7 @@ const wantsJwt = (accept = ''): boolean =>
     return type === mediaType && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
   })
 
-/** The members of an answer, and the same in writing. */
+/** The members of an answer, and their serialised form. */
 interface Answer {
   readonly members: JsonObject
   readonly text: string
@@ -59,10 +59,10 @@ interface Answer {
 const answerOf = (members: JsonObject): Answer => ({ members, text: JSON.stringify(members) })
 const inactive = answerOf({ active: false })
 
-/** What access tokens say to this server. */
+/** Claims of access tokens that are only for this server. */
 const forUsAlone = { userinfo_claims: undefined, sealed_sub: undefined }
 
-/** RFC 7662 §4: the token was issued to this client, or is for the client or for a resource server that the client is. */
+/** RFC 7662 §4: the token was issued to this client, or is for it or for a resource server that it is. */
 const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
   if (clientId === client.client_id) return true
   const { aud } = claims
@@ -74,7 +74,10 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
   )
 }
 
-/** `POST /introspect` (RFC 7662, signed answers by RFC 9701). The client never learns why a token is not active; the log does, at `debug`. */
+/**
+ * `POST /introspect` (RFC 7662, signed answers by RFC 9701). The client never learns why a token is inactive; the log
+ * does, at `debug`.
+ */
 export const introspectionEndpoint = {
   path: '/introspect',
   methods: ['POST'],
@@ -95,7 +98,7 @@ export const introspectionEndpoint = {
 
 export const createIntrospectionEndpoint = (options: IntrospectionOptions): RecordedHandler => {
   const { issuer, authenticateClient, identify, clients, accounts, revocations, tokens, audit, log } = options
-  /** The answer for an access token is the same for as long as it is remembered: 3 of 44 µs. */
+  /** The answer for an access token is the same as long as it is cached; this saves 3 of 44 µs. */
   const answers = new WeakMap<IdentifiedAccessToken, Answer>()
 
   const tell = (token: IdentifiedAccessToken): Answer => {
@@ -107,15 +110,15 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
     return answer
   }
 
-  /** A person who is gone has nothing active any more. */
+  /** No token of a deleted account is active. */
   const isPresent = async (subject: string, signal: AbortSignal): Promise<boolean> =>
     (await accounts?.find(subject, signal)) !== undefined
 
-  /** The answer, or why there is none. */
+  /** The answer, or the reason there is none. */
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
     const { claims, clientId, subject, expiresAt } = token
     if (!mayKnow(caller, token)) return 'it is not for this client'
-    // The tolerance is for clocks that differ: no answer says that a token is active after its own `exp`.
+    // The tolerance is for differing clocks; no token is reported as active after its own `exp`.
     if (epochSeconds(options.clock) >= expiresAt) return 'it has expired'
     if (await isTokenOver(revocations, token)) return 'it was revoked'
     if ((await clients.findEnabled(clientId)) === undefined) return 'its client is gone or disabled'
@@ -151,7 +154,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
         ? await describeAccessToken(caller, token, signal)
         : token && (await describeRefreshToken(caller, token, signal))
     if (typeof described === 'object') return described
-    // Never the token, and no claim of it.
+    // Contains neither the token nor any of its claims.
     const reason = described ?? 'it is unknown, malformed or has expired'
     log.debug('A token is not active for the client that asks', { client_id: caller.client_id, reason })
     return inactive

@@ -2,7 +2,7 @@ import type { KeyRing } from '../keys/ports.js'
 import type { Declaration } from './endpoint.js'
 import type { Handler } from './message.js'
 
-/** `GET /jwks.json` (RFC 7517 §5): from memory, never from a signer. */
+/** `GET /jwks.json` (RFC 7517 §5), served from memory, never from a signer. */
 export const keySetEndpoint = {
   path: '/jwks.json',
   methods: ['GET'],

@@ -20,16 +20,16 @@ import type { Declaration } from './endpoint.js'
 import { page, redirect, type EndpointRequest, type Reply } from './message.js'
 import type { RecordedHandler } from './refusals.js'
 
-/** What a request for logout says, checked. */
+/** A checked logout request. */
 interface LogoutRequest {
   readonly hint?: IdTokenHint | undefined
   readonly client?: Client | undefined
-  /** Where the browser goes afterwards, with `state`. Absent: to a page of ours. */
+  /** Where the browser goes afterwards, with `state`. If absent, to a page of ours. */
   readonly target?: string
   readonly uiLocales?: string | undefined
 }
 
-/** Sent again by the form of the page. */
+/** Repeated by the form of the page. */
 const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const
 
 const knownOf = (sent: ParameterList['values']): Readonly<Record<string, string>> =>
@@ -50,7 +50,7 @@ export const logoutEndpoint = {
   }),
 } as const satisfies Declaration
 
-/** What scripts and templates write where they have no token. */
+/** What scripts and templates send when they have no token. */
 const nothing = /^(?:undefined|null|none|nil|nan|false|\{\}|\[\]|\[object \w+\]|""|'')?$/i
 
 const saysNothing = (hint: string | undefined): boolean => hint !== undefined && nothing.test(hint.trim())
@@ -64,23 +64,23 @@ type Options = EndSessionOptions &
   Pick<SignInRecords, 'sessionTtlSeconds'> &
   Pick<RequestRules, 'verifyIdTokenHint'>
 
-/** Of a form that names all who are signed in: good for the sessions that the browser has. */
+/** For a form that lists everyone who is signed in; valid for the browser's current sessions. */
 const allCsrf = ({ current, others }: BrowserSessions): string =>
   csrfToken([current ?? '', ...others].join('.'), 'logout', 'all')
 
-/** Checks what a request says. */
+/** Checks the contents of a request. */
 const createReadLogout = ({ issuer, clients, verifyIdTokenHint }: Options) => {
   const getHint = async (text: string | undefined): Promise<IdTokenHint | undefined> =>
     text === undefined ? undefined : ((await verifyIdTokenHint(text)) ?? invalid('The id_token_hint is invalid.'))
 
-  /** An application that has lost its ID token: the person signs out here, and is sent nowhere. */
+  /** For an application that has lost its ID token: the person signs out here, without a redirect. */
   const readWithoutHint = async (values: ParameterList['values']): Promise<LogoutRequest> => {
     const clientId = values.get('client_id')
     const client = clientId === undefined ? undefined : await clients.findEnabled(clientId)
     return { client, uiLocales: values.get('ui_locales') }
   }
 
-  /** RP-Initiated Logout §2, §3: nobody is sent to a URI that a client has not registered. */
+  /** RP-Initiated Logout §2, §3: nobody is redirected to an unregistered URI. */
   return async (values: ParameterList['values']): Promise<LogoutRequest> => {
     if (saysNothing(values.get('id_token_hint'))) return readWithoutHint(values)
     const hint = await getHint(values.get('id_token_hint'))
@@ -89,7 +89,7 @@ const createReadLogout = ({ issuer, clients, verifyIdTokenHint }: Options) => {
       invalid('The id_token_hint was issued to another client.')
     const client = clientId === undefined ? undefined : await clients.findEnabled(clientId)
     if (clientId !== undefined && client === undefined) invalid(said('unknown_client'))
-    // The name of a client is anybody's to send, its ID token is not.
+    // Anyone can send a client's name, but not its ID token.
     const back = hint && client && leadBack(client, issuer)
     const [uri, state] = [values.get('post_logout_redirect_uri'), values.get('state')]
     if (state !== undefined && isStateTooLong(state)) invalid('The state is too long.', back)
@@ -109,7 +109,9 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
 
   const read = createReadLogout(options)
 
-  /** Ends these sessions of the browser and leads on. Where no client waits, the page names the people who stay. */
+  /**
+   * Ends these sessions of the browser and continues. If no client is waiting, the page names the people who remain.
+   */
   const leave = async (
     http: EndpointRequest,
     request: LogoutRequest,
@@ -168,13 +170,13 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
     return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
-  /** A form that another site posts comes without our cookies; when it is sent again it has them. */
+  /** Another site's form comes without our cookies; sent again from our page, it has them. */
   const lacksCookies = (http: EndpointRequest): boolean =>
     http.method === 'POST' &&
     http.header('sec-fetch-site') === 'cross-site' &&
     http.cookie(cookies.session) === undefined
 
-  /** A hint that was posted stays out of addresses, and so out of the logs of proxies. */
+  /** A posted hint is kept out of addresses, and thus out of proxies' logs. */
   const askAgain = (http: EndpointRequest, sent: ParameterList['values']): Reply => {
     const parameters = knownOf(sent)
     if (!sent.has('id_token_hint')) return redirect(withQuery(url, parameters))
@@ -182,7 +184,7 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
     return page(200, spoken.formPost({ action: url, parameters, isOurs: true }), spoken.language)
   }
 
-  /** Does the hint speak of this very session? */
+  /** Whether the hint is for this very session. */
   const isOf = ({ sid, subject }: FoundSession['session'], { hint, client }: LogoutRequest): boolean =>
     hint !== undefined &&
     client !== undefined &&

@@ -1,26 +1,26 @@
 import type { ClientCertificate } from '../certificates/client-certificate.js'
 import type { ParameterList } from '../oauth/requests/params.js'
 
-/** What an endpoint may see of an HTTP request. Made by `core/http`; nothing else of HTTP comes in here. */
+/** What an endpoint sees of an HTTP request. Created by `core/http`; nothing else of HTTP gets here. */
 export interface EndpointRequest {
   readonly method: string
-  /** Parameters of the query, flat; repeated names are reported, not merged. */
+  /** Query parameters, flat. Repeated names are reported, not merged. */
   readonly query: ParameterList
-  /** Parameters of a form body; empty where there was none. */
+  /** Parameters of a form body, empty if there was none. */
   readonly form: ParameterList
-  /** Bytes of a JSON body, not yet looked at; undefined on routes that take none. */
+  /** Unparsed bytes of a JSON body. Undefined on routes without one. */
   readonly body?: Buffer | undefined
-  /** `{id}` of `/interaction/{id}/login`. */
+  /** For example `{id}` of `/interaction/{id}/login`. */
   readonly path: ReadonlyMap<string, string>
-  /** A header by its lower-case name; one that came twice where only one may come is refused before. */
+  /** A header by its lower-case name. Repetition of a single-value header was refused before. */
   header(name: string): string | undefined
   cookie(name: string): string | undefined
   /**
-   * The client's certificate: of the connection, or of the header that a trusted proxy sets. Undefined where there is none.
-   * Throws `invalid_request` for a header that does not parse.
+   * The client's certificate, from the connection or from a trusted proxy's header. Undefined if there is none.
+   * Throws `invalid_request` for an invalid header.
    */
   clientCertificate(): ClientCertificate | undefined
-  /** The caller's address, through trusted proxies only. */
+  /** The caller's address, taken from trusted proxies only. */
   readonly address: string
   readonly requestId: string
   /** Aborted at the request's deadline. */
@@ -32,7 +32,7 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   /** `Set-Cookie` values. */
   readonly cookies?: readonly string[]
-  /** Of a page: origins beside our own that it takes pictures from, and no others are asked. */
+  /** For a page: origins, besides our own, from which pictures may be loaded. */
   readonly images?: readonly string[]
   readonly body?: string | Buffer
 }
@@ -51,10 +51,10 @@ export const json = (status: number, body: unknown, headers?: Readonly<Record<st
   body: JSON.stringify(body),
 })
 
-/** The same for JSON that was written before. */
+/** The same for serialised JSON. */
 export const jsonText = (status: number, text: string): Reply => ({ status, headers: jsonHeaders, body: text })
 
-/** A page in this language. Its security headers are the middleware's (`core/http`). */
+/** A page in this language. The middleware sets security headers (`core/http`). */
 export const page = (status: number, html: string, language: string, cookies: readonly string[] = []): Reply => ({
   status,
   headers: {
@@ -67,7 +67,7 @@ export const page = (status: number, html: string, language: string, cookies: re
   body: html,
 })
 
-/** 303: a credential form is never posted again (RFC 9700 §4.12). */
+/** 303, so that a form with credentials is never posted again (RFC 9700 §4.12). */
 export const redirect = (location: string, cookies: readonly string[] = []): Reply => ({
   status: 303,
   headers: { Location: location, ...noStore },

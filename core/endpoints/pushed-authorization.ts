@@ -22,7 +22,7 @@ export interface PushedAuthorizationOptions {
   readonly rules: RequestRules
   readonly requestObjects: RequestObjects
   readonly pushedRequests: PushedRequests
-  /** How many requests of public clients one address may have open. */
+  /** Limits how many requests of public clients one address may have open. */
   readonly openRequests: Places
   readonly ttlSeconds: number
   readonly audit: AuditLog
@@ -66,7 +66,7 @@ export const pushedAuthorizationEndpoint = {
 export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOptions): RecordedHandler => {
   const { authenticateClient, rules, requestObjects, pushedRequests, openRequests, ttlSeconds, audit, dpop } = options
 
-  /** RFC 9449 §10.1: the key of a proof, or the one that the client names, which must be the same. */
+  /** RFC 9449 §10.1: the key of the proof, which must be the same as the one that the client names, if any. */
   const bindToKey = (request: AuthorizationRequest, proof: DpopProof | undefined): AuthorizationRequest => {
     if (proof === undefined) return request
     if (request.dpopJkt !== undefined && request.dpopJkt !== proof.jkt)
@@ -74,7 +74,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
     return { ...request, dpopJkt: proof.jkt }
   }
 
-  /** Anybody can send the id of a public client, so the place is that of the address. */
+  /** Anyone can send a public client's id, so the slot belongs to the address. */
   const enter = async (client: Client, address: string, request: AuthorizationRequest): Promise<Place | undefined> => {
     if (!isPublicClient(client)) return undefined
     const entered = await openRequests.enter(address, ttlSeconds, sizeOf(request))
@@ -86,7 +86,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
     })
   }
 
-  /** A page has a code of its own for it, which clients do not know (RFC 6749 §4.1.2.1). */
+  /** Pages use a separate error code for this, which clients do not know (RFC 6749 §4.1.2.1). */
   const targetOf = (params: ParameterList, client: Client): AnswerTarget => {
     try {
       return getTarget(params, client)
@@ -97,7 +97,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
   }
 
   const check = async (http: EndpointRequest, client: Client): Promise<AuthorizationRequest> => {
-    // RFC 9126 §2.1; the step for `/authorize` would answer another code.
+    // RFC 9126 §2.1; the step for `/authorize` would answer with another code.
     if (http.form.values.has('request_uri'))
       throw new OAuthError('invalid_request', 'The parameter request_uri cannot be pushed.')
     const params = await requestObjects.open(http.form, client)

@@ -10,52 +10,52 @@ import { Counts } from '../observe/counts.js'
 import type { AttemptLimiter } from '../storage/ports.js'
 import type { EndpointRequest, Handler } from './message.js'
 
-/** How many ids one process remembers in one minute; those that come then are not counted. */
+/** Ids that one process remembers in a minute. Further ones are not counted. */
 const mostRemembered = 100_000
 
-/** Of one address in a minute. */
+/** Limits per address and minute. */
 export interface MostRefused {
   readonly requests: number
   readonly chains: number
 }
 
-/** Does a request bring certificates that anybody may have made? */
+/** Whether a request contains certificates that anyone could have made. */
 const bringsCertificates = (request: EndpointRequest): boolean =>
   request.header('oauth-client-attestation') !== undefined || request.clientCertificate() !== undefined
 
 export interface RateLimits {
-  /** The endpoint, for so many requests a minute from one IPv4 address, or one /64 of IPv6. */
+  /** Wraps an endpoint with a limit of requests per minute from one IPv4 address or IPv6 /64. */
   byAddress(name: string, perMinute: number, endpoint: Handler): Handler
   /**
-   * The authentication, for so many requests a minute of one client that has proved who it is: a public one has not, and
-   * would be at anybody's mercy.
+   * Wraps authentication with a limit of requests per minute for one authenticated client. A public client is not
+   * limited, because anyone could use up its quota.
    */
   byClient(name: string, perMinute: number, authenticate: ClientAuthentication): ClientAuthentication
   /**
-   * The endpoint, for an address of which no more than so many requests in this minute were refused as nobody's, and, where the
-   * request brings certificates, no more chains of these. Of both each process knows its own. Throws before anything is read
-   * of the request.
+   * Wraps an endpoint to turn away an address whose anonymous refusals, and, for requests with certificates, refused
+   * chains, exceed a limit in this minute. Each process counts separately. Throws before anything of the request is
+   * read.
    */
   byRefusals(most: MostRefused, endpoint: Handler): Handler
-  /** Counts a request that was refused as nobody's, `isOfChain`: for its certificates. Gets an address bucket. */
+  /** Counts an anonymous refusal; `isOfChain` if for its certificates. `bucket` is an address bucket. */
   countRefusal(bucket: string | undefined, isOfChain: boolean): void
-  /** Requests that were refused, by limit. */
+  /** Refused requests by limit. */
   readonly hits: Counts
 }
 
 /**
- * Limits that all processes share (`MinuteShares`). What is over a limit gets 429; past its own tenth a process whose store
- * is down answers 503 (F01).
+ * Limits shared by all processes (`MinuteShares`). A request over a limit gets 429; a process whose store is down
+ * answers 503 beyond its own tenth (F01).
  */
 export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLimits => {
   const hits = new Counts('limit')
   const shares = createMinuteShares({ attempts, clock, namespace: 'requests', mostRemembered, beyond: 'pass' })
-  /** What was refused as nobody's, by address bucket. */
+  /** Anonymous refusals by address bucket. */
   const refused = new MinuteMap<{ requests: number; chains: number }>(mostRemembered)
 
   const refuse = (name: string): never => {
     hits.of(name).value++
-    // Callers refused in one minute come back in the next, but not all at its beginning (F36).
+    // Callers refused in one minute return in the next, but not all at its start (F36).
     const seconds = Math.ceil(secondsToNextMinute(clock) + Math.random() * 5)
     throw new OAuthError('temporarily_unavailable', said('too_many_requests'), {
       status: 429,
@@ -64,7 +64,7 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
     })
   }
 
-  /** Undefined, at once, for nearly every request. */
+  /** Nearly every request gets undefined synchronously. */
   const take = (name: string, who: string, perMinute: number): Promise<void> | undefined => {
     const taken = shares.take(`${name} ${who}`, perMinute)
     if (taken === true) return undefined
@@ -80,7 +80,7 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
       return waiting === undefined ? endpoint(request) : waiting.then(() => endpoint(request))
     },
     byRefusals: (most, endpoint) => (request) => {
-      // Nearly always nobody is known, and nothing else is looked at.
+      // The map is nearly always empty, and then nothing else is checked.
       if (refused.size > 0) {
         refused.enter(minuteOf(clock))
         const bucket = addressBucket(request.address)

@@ -9,55 +9,64 @@ import { RefusalCounts } from '../observe/refusal-counts.js'
 import type { Handler, EndpointRequest, Reply } from './message.js'
 import type { RateLimits } from './rate-limits.js'
 
-/** Who sent a request, as far as an endpoint has found out. */
+/** The sender of a request, as far as an endpoint has determined it. */
 export interface RequestTrail {
-  /** The client that authenticated. A public one has proved nothing: its refusals are nobody's, and name it as claimed. */
+  /**
+   * The client that authenticated. A public client has proved nothing, so its refusals count as anonymous and name it
+   * as claimed.
+   */
   client?: Client
-  /** A client that exists and that the request names. */
+  /** An existing client that the request names. */
   claimedClientId?: string | undefined
-  /** Of a person who is signed in, or of the principal of an open challenge. */
+  /** The signed-in person, or the principal of an open challenge. */
   sub?: string | undefined
-  /** Further members of a line that is about this request alone. */
+  /** Further members of the audit line of this request. */
   trail?: Readonly<Record<string, JsonValue | undefined>>
 }
 
-/** Answers one request, and says in `seen` who sent it as soon as it knows: its refusals are recorded with that. */
+/** Answers one request, and reports its sender in `seen` as soon as it is known, for the audit line of a refusal. */
 export type RecordedHandler = (http: EndpointRequest, seen: RequestTrail) => Promise<Reply>
 
 /** A request that was refused. */
 export interface Refused extends RequestTrail {
   readonly event: AuditEventName
-  /** An error, or only why. */
+  /** An error, or the reason only. */
   readonly why: OAuthError | string
   /** Id of the sign-in method. */
   readonly method?: string | undefined
-  /** The account that somebody tried to sign in to: distinguished from others, and not a proof of anything. */
+  /** The account that a sign-in attempt named. It distinguishes attempts, and proves nothing. */
   readonly guessed?: string | undefined
 }
 
-/** Where refusals go on their way to the audit log. */
+/** Passes refusals to the audit log. */
 export interface Refusals extends AsyncDisposable {
   /**
-   * Of an authenticated client or a signed-in person: a line at once; throws `Unavailable` when it cannot be written. Of
-   * anyone else, and of requests over a limit: counted, as `RefusalCounts` does, and never an outage.
+   * A refusal of an authenticated client or a signed-in person is written at once, and throws `Unavailable` when it
+   * cannot be. Any other, and requests over a limit, are counted as by `RefusalCounts`, and never cause an outage.
    */
   record(http: EndpointRequest, refused: Refused): Promise<void>
-  /** The handler, with its refusals recorded under this name; that of a client that did not authenticate as `client.refused`. */
+  /**
+   * Wraps a handler so that its refusals are recorded as this event, or as `client.refused` if the client did not
+   * authenticate.
+   */
   recording(event: AuditEventName, handler: RecordedHandler): Handler
-  /** Refusals that were not written because the room was kept for other lines, or because nothing could be written. */
+  /**
+   * Refusals that were not written because the space was reserved for other lines, or because nothing could be
+   * written.
+   */
   readonly dropped: Counts
 }
 
 export interface RefusalOptions {
   readonly audit: Pick<AuditFile, 'record'>
-  /** Whether there is room for what need not be recorded. */
+  /** Whether there is space for optional lines. */
   readonly hasRoom: () => boolean
   readonly limits: Pick<RateLimits, 'countRefusal'>
 }
 
 const intervalMs = 1000
 
-/** Honest clients meet these in every flow: they are steps of it. */
+/** Steps of every flow, which honest clients meet too. */
 const expected: ReadonlySet<string | undefined> = new Set<ErrorCode>([
   'authorization_pending',
   'slow_down',
@@ -66,7 +75,7 @@ const expected: ReadonlySet<string | undefined> = new Set<ErrorCode>([
   'use_attestation_challenge',
 ])
 
-/** RFC 6749 §5.2. `/authorize` authenticates nobody, and answers 400 for a client that it does not know. */
+/** RFC 6749 §5.2. `/authorize` authenticates nobody, and answers 400 for an unknown client. */
 const isUnauthenticated = ({ code, status }: OAuthError): boolean => code === 'invalid_client' && status === 401
 
 const describe = (attempted: AttemptedAuthentication | undefined) =>
@@ -75,20 +84,20 @@ const describe = (attempted: AttemptedAuthentication | undefined) =>
     registered_auth_method: attempted.registered?.join(' '),
   }
 
-/** The one way by which a refusal gets into the audit log. Disposing of it writes what is still counted. */
+/** The only path of a refusal to the audit log. Disposing of it writes the remaining counts. */
 export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refusals => {
   const counts = new RefusalCounts()
   const total = new Counts()
   const dropped = total.of()
   let timer: NodeJS.Timeout | undefined
-  /** How many refusals had been dropped when the room ran out; undefined while there is room. */
+  /** How many refusals had been dropped when the space ran out. Undefined while there is space. */
   let droppedBefore: number | undefined
 
   const drop = (lines: readonly AuditEvent[]): void => {
     for (const { count } of lines) dropped.value += typeof count === 'number' ? count : 1
   }
 
-  /** Tells once that the room has run out, and once that there is room again. */
+  /** Reports once that the space has run out, and once that there is space again. */
   const checkRoom = async (): Promise<boolean> => {
     const before = droppedBefore
     const isRoom = hasRoom()
@@ -104,7 +113,7 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
     return isRoom
   }
 
-  /** Nobody waits for these lines: what keeps them from being written is seen by `/health/ready` and by who must write. */
+  /** Nobody waits for these lines. `/health/ready` and writers of mandatory lines notice what prevents them. */
   const write = async (...lines: readonly AuditEvent[]): Promise<void> => {
     try {
       if (!(await checkRoom())) return drop(lines)

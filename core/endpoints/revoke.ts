@@ -25,7 +25,10 @@ export interface RevocationOptions {
   readonly grantLifetime: number
 }
 
-/** `POST /revoke` (RFC 7009). A token that is unknown is answered like one that was revoked (§2.2), that of another client is refused (§2.1). */
+/**
+ * `POST /revoke` (RFC 7009). An unknown token is answered like a revoked one (§2.2); another client's is refused
+ * (§2.1).
+ */
 export const revocationEndpoint = {
   path: '/revoke',
   methods: ['POST'],
@@ -48,8 +51,8 @@ export const createRevocationEndpoint = (options: RevocationOptions): RecordedHa
   const { authenticateClient, identify, families, revocations, audit, clock } = options
 
   /**
-   * The grant, with all that came and will come from it: a refresh that is under way cannot bring it back. A token that
-   * was replaced ends it as well: the client may have lost the answer that had its successor.
+   * Revokes the grant with all its past and future tokens, so that a refresh in progress cannot bring it back. A
+   * replaced token ends it too, because the client may have lost the answer with its successor.
    */
   const revokeGrant = async ({ grant, family }: IdentifiedRefreshToken, client: Client, requestId: string) => {
     checkOwner(grant, client)
@@ -68,7 +71,7 @@ export const createRevocationEndpoint = (options: RevocationOptions): RecordedHa
     checkOwner(token, client)
     const { jti, subject, expiresAt } = token
     const leftSeconds = expiresAt - epochSeconds(clock) + options.toleranceSeconds + 1
-    // None is left where the clock was set forward since the token was looked at.
+    // None is left when the clock was set forward after the token was verified.
     await revocations.revoke(jti, Math.max(1, leftSeconds))
     await audit.record({
       event: 'token.revoked',

@@ -11,8 +11,8 @@ export interface TokenQuestion extends AuthenticatedClient {
 const parameters = formParameters('token', 'token_type_hint')
 
 /**
- * What a client posts to `/introspect` and `/revoke`: itself, as at `/token`, and a token (RFC 7662 §2.1, RFC 7009
- * §2.1). `path` is that of the endpoint. Throws `invalid_client`, `invalid_request`, `Unavailable`.
+ * What a client posts to `/introspect` and `/revoke`: its authentication, as at `/token`, and a token (RFC 7662 §2.1,
+ * RFC 7009 §2.1). `path` is the endpoint's. Throws `invalid_client`, `invalid_request`, `Unavailable`.
  */
 export const readTokenQuestion = async (
   request: EndpointRequest,

@@ -18,22 +18,22 @@ import type { Refusals, RequestTrail } from './refusals.js'
 
 export interface UserinfoOptions {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
-  /** A token for another resource server opens nothing here. */
+  /** A token for another resource server is refused here. */
   readonly audiences: readonly string[]
   readonly clients: Pick<ClientDirectory, 'findEnabled'>
   readonly accounts: AccountLookup
-  /** What the sign-in behind a token must be like (RFC 9470). */
+  /** What the sign-in behind a token must satisfy (RFC 9470). */
   readonly requires: RequiredAuthentication
   readonly revocations: RevocationStore
   readonly tokens: TokenIssuer
   readonly audit: AuditLog
   readonly clock: Clock
   readonly refusals: Refusals
-  /** Absent without a replay guard: then no sender-constrained token opens anything. */
+  /** Absent without a replay guard, and then no sender-constrained token is accepted. */
   readonly dpop?: Dpop | undefined
 }
 
-/** One string or a list of nothing else (RFC 7519 §4.1.3); empty for any other value. */
+/** One string or a list of strings (RFC 7519 §4.1.3); empty for any other value. */
 const strings = (value: unknown): readonly string[] => {
   const members: readonly unknown[] = Array.isArray(value) ? value : [value]
   return members.every((member) => typeof member === 'string') ? members : []
@@ -41,13 +41,16 @@ const strings = (value: unknown): readonly string[] => {
 
 const outage = { error: 'temporarily_unavailable' }
 
-/** The caller's, or a new one (FAPI 1.0 Baseline §6.2.1): a UUID, so that nobody has us send a header of his own. */
+/**
+ * The caller's id, or a new one (FAPI 1.0 Baseline §6.2.1). It must be a UUID, so that callers cannot inject a
+ * header.
+ */
 const interactionIdOf = (request: EndpointRequest): string => {
   const sent = request.header('x-fapi-interaction-id')
   return sent !== undefined && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(sent) ? sent : randomUUID()
 }
 
-/** Of every id_token. */
+/** Claims of every id_token. */
 const idTokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'sid']
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
@@ -107,7 +110,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
       const claims = tokens.userinfo(client, account, scope, requested)
       const alg: JwsAlg | undefined = client.userinfo_signed_response_alg
       if (alg !== undefined) signed = await tokens.signUserinfo(client, alg, claims, request.signal)
-      // After signing, so that an outage of the signer leaves the proof as it was.
+      // Claimed after signing, so that an outage of the signer leaves the proof unused.
       await proof?.claim()
       await audit.record({
         event: 'userinfo.released',
@@ -123,7 +126,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
       const headers = { 'Content-Type': 'application/jwt', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
       return { status: 200, headers: { ...headers, ...proof?.headers }, body: signed.token }
     } catch (error) {
-      // What was signed is in the log, also when it went to nobody.
+      // Signatures are logged even if they were sent to nobody.
       if (error instanceof OAuthError)
         await refusals.record(request, { event: 'userinfo.refused', why: error, ...seen, trail: { ...signatures() } })
       else if (signed) await audit.record({ event: 'userinfo.refused', ...trail, ...outage, ...signatures() })

@@ -21,7 +21,9 @@ const unique = (...lists: readonly (readonly string[] | undefined)[]): readonly 
   ...new Set(lists.flatMap((list) => list ?? [])),
 ]
 
-/** What applications may do for a person. It only takes access away, so that who is alarmed can act at once. */
+/**
+ * What applications may do for a person. This section only removes access, so that an alarmed person can act at once.
+ */
 export const createApplicationsSection = (options: ApplicationsSectionOptions): AccountSection => {
   const { records, clients, detailsTypes, defaultAudience, audit, log } = options
 
@@ -54,7 +56,7 @@ export const createApplicationsSection = (options: ApplicationsSectionOptions): 
     const trail = { request_id: http.requestId, client_id, sub, by_sid }
     const isKnown = (await clients.find(client_id)) !== undefined
     const consent = await records.withdrawConsent(sub, client_id)
-    // At once: a person who tries again after an outage has no consent any more.
+    // Recorded at once, because on another try after an outage the person has no consent any more.
     if (consent) await audit.record({ event: 'consent.withdrawn', ...trail, scope: consent.scope.join(' ') })
     const grants = await records.withdrawGrants(sub, client_id, isKnown || consent !== undefined)
     await audit.record(

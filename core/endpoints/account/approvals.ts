@@ -12,8 +12,9 @@ export interface ApprovalsSectionOptions
 }
 
 /**
- * Requests of applications (CIBA) that wait for the person's answer. They can be denied here; to allow one takes the key of a device.
- * A denial only takes away what another may have begun, so it needs no recent sign-in and works in a recovery.
+ * Requests of applications (CIBA) that wait for the person's answer. They can be denied here; approval needs a
+ * device's key. A denial only stops what someone else may have started, so it needs no recent sign-in and works
+ * during a recovery.
  */
 export const createApprovalsSection = ({ pending, clients, ...options }: ApprovalsSectionOptions): AccountSection => {
   const describe = createDescribeDetail(options)
@@ -50,7 +51,7 @@ export const createApprovalsSection = ({ pending, clients, ...options }: Approva
     name: 'approvals',
     inRecovery: true,
     async show({ http, person }) {
-      // A person has twenty at the most.
+      // A person has at most twenty.
       const waiting = await pending.list(person.session.subject)
       return {
         section: {

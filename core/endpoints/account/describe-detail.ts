@@ -2,12 +2,15 @@ import { askPlugin } from '../../oauth/grants/ask-plugin.js'
 import type { AuthorizationDetail, DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 
-/** Details of one application, or of one request, on the page; how many more there are is shown as a number. */
+/** Details shown of one application or request. The rest is given as a number. */
 export const mostDetails = 20
 
 export type DescribeDetail = (detail: AuthorizationDetail, signal: AbortSignal) => Promise<DescribedDetail>
 
-/** Describes what an application may do or asks for. A detail that cannot be described any more is named, so that it can be ended. */
+/**
+ * Describes what an application may do or asks for. A detail that can no longer be described is shown by name, so
+ * that it can be revoked.
+ */
 export const createDescribeDetail =
   ({ detailsTypes, log }: Pick<RequestRules, 'detailsTypes'> & Pick<CommonOptions, 'log'>): DescribeDetail =>
   async (detail, signal) => {

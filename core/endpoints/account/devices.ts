@@ -8,7 +8,7 @@ export interface DevicesSectionOptions {
   readonly registry: Pick<PrincipalRegistry, 'listOwn' | 'findOwn' | 'revoke'>
   readonly audit: AuditLog
   readonly clock: Clock
-  /** Seconds for which others may accept an attestation that was issued just now. */
+  /** Seconds for which others may accept an attestation issued just now. */
   readonly attestationTtlSeconds: number
 }
 
@@ -45,7 +45,7 @@ export const createDevicesSection = (options: DevicesSectionOptions): AccountSec
       const devices = found.map(onPage).toSorted((one, other) => other.since - one.since)
       return { section: { view: 'devices', devices, attestationTtlSeconds }, next }
     },
-    // Nobody but the operator can undo it.
+    // Only the operator can undo it.
     actions: new Map([['revoke', { afterRecentSignIn: revoke }]]),
   }
 }

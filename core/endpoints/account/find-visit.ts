@@ -4,7 +4,7 @@ import type { SignInMethods } from '../authorization-flow/options.js'
 import type { EndpointRequest } from '../message.js'
 import type { Visit } from './section.js'
 
-/** Somebody with a recovery link, as the parts of the page know people: as somebody who has proved nothing. */
+/** The holder of a recovery link, in the form of a person who has proved nothing. */
 const personOf = ({ cookie, recovery }: FoundRecovery): Pick<Visit['person'], 'cookie' | 'session'> => {
   const { subject, sid, authTime, expiresAt, username } = recovery
   const session = { subject, sid, authTime, expiresAt, amr: [], interactionId: '' }
@@ -12,8 +12,8 @@ const personOf = ({ cookie, recovery }: FoundRecovery): Pick<Visit['person'], 'c
 }
 
 /**
- * Whose page it is in this browser: of somebody who came by a recovery link, until that is over or somebody signs in; else of who
- * is signed in. Throws `Unavailable`.
+ * Whose page this browser sees: that of the holder of a recovery link, until it ends or someone signs in; otherwise
+ * that of the signed-in person. Throws `Unavailable`.
  */
 export const createFindVisit =
   (

@@ -27,7 +27,7 @@ import type { AccountSection, Outcome, Shown, Visit } from './section.js'
 const common = {
   body: 'page-form',
   errorTitle: 'account_error',
-  // Without a session it stores what a sign-in is about, as `/authorize` does.
+  // Without a session it stores a pending sign-in, as `/authorize` does.
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'account.refused',
 } as const
@@ -62,7 +62,7 @@ export const createAccountPages = (
   const sectionsFor = ({ recovery }: Visit): readonly AccountSection[] =>
     recovery === undefined ? sections : sections.filter(({ inRecovery }) => inRecovery)
 
-  /** A recovery is no older than what its operator saw. */
+  /** A recovery may change what a recent sign-in may. */
   const isFresh = ({ person, recovery }: Visit): boolean => recovery !== undefined || isRecent(person.session, clock)
 
   const settle = (visit: Visit, outcome: Outcome): Reply => {
@@ -107,7 +107,7 @@ export const createAccountPages = (
     const isAsked = ({ name }: AccountSection): boolean => name === http.path.get('section')
     const section = sections.find(isAsked) ?? refusePage()
     const visit = await findVisit(http)
-    // What another site posts comes without cookies: the same page by GET has them.
+    // Another site's POST comes without cookies; the same page by GET has them.
     if (visit === undefined && http.method === 'POST') return redirect(accountUrl(issuer, section.name))
     if (visit === undefined) return signIn(http, { section: section.name })
     seen.sub = visit.person.session.subject
@@ -121,7 +121,7 @@ export const createAccountPages = (
   return { account, accountSection, changePassword }
 }
 
-/** The end of an id of a store, as a link of ours has it. Throws `invalid_request`. */
+/** Reads the position in a list from a link of ours. Throws `invalid_request`. */
 const readAfter = ({ query }: EndpointRequest): string | undefined => {
   const after = query.values.get('after')
   if (after === undefined || /^[\w.-]{1,128}$/.test(after)) return after
@@ -132,7 +132,7 @@ const refusePage = (): never => {
   throw new OAuthError('invalid_request', said('no_page'), { status: 404 })
 }
 
-/** Makes the page, or a part of it. */
+/** Renders the page or one section. */
 const createRenderAccount = (
   { issuer, pages, clock }: Pick<Options, 'issuer' | 'pages' | 'clock'>,
   cookies: Flow['cookies'],
@@ -179,11 +179,14 @@ const createRenderAccount = (
   }
 }
 
-/** Good for the forms of one section, in the session that the page was shown to. */
+/** Valid for the forms of one section, in the session that saw the page. */
 const csrfOf = ({ person: { cookie, session } }: Visit, section: string): string =>
   csrfToken(cookie, 'account', `${section}\n${session.sid}\n${session.subject}`)
 
-/** Nobody's link makes the page say that something was done. Outlives the session: a new password begins another one. */
+/**
+ * Prevents links by others from showing that something was done. It outlives the session, because a new password
+ * starts another one.
+ */
 const sealOf = (browser: string, notice: AccountNotice): string => csrfToken(browser, 'account', `notice\n${notice}`)
 
 const noticeIn = ({ query }: EndpointRequest, browser: string): AccountNotice | undefined => {

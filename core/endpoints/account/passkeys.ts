@@ -12,7 +12,7 @@ import { trailOf, type AccountSection, type Action, type Visit } from './section
 export interface PasskeysSectionOptions {
   readonly enrolment: PasskeyEnrolment
   readonly factors: PersonFactors
-  /** Values of ours that come once. */
+  /** Single-use challenges of ours. */
   readonly challenges: { issue(): Promise<string>; redeem(value: string): Promise<boolean> }
   readonly audit: AuditLog
   readonly refusals: Refusals
@@ -20,11 +20,11 @@ export interface PasskeysSectionOptions {
 
 const mostNameCharacters = 60
 
-/** What people sign in with instead of a password. A person who adds, names or removes one must have signed in recently. */
+/** Passkeys, with which people sign in without a password. Adding, naming or removing one requires a recent sign-in. */
 export const createPasskeysSection = (options: PasskeysSectionOptions): AccountSection => {
   const { enrolment, factors, challenges, audit, refusals } = options
 
-  /** The challenge of the browser is of this session: no other can answer it. */
+  /** The challenge is bound to this session, so no other can answer it. */
   const setupOf = async ({ http, person }: Visit, challenge: string): Promise<FactorSetup> => {
     const { subject, sid, username } = person.session
     const { browser, system } = readBrowserNames(http.header('user-agent'))

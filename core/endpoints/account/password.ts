@@ -15,7 +15,7 @@ import { trailOf, type AccountSection, type Action, type Outcome, type Visit } f
 
 export interface PasswordSectionOptions {
   readonly changePassword: PasswordChange
-  /** Absent: nobody sets a password by a recovery link. */
+  /** If absent, no password can be set through a recovery link. */
   readonly resetPassword: PasswordReset | undefined
   readonly recoveries: Pick<RecoverySessions, 'renew'>
   readonly endSubject: EndSubject
@@ -25,7 +25,7 @@ export interface PasswordSectionOptions {
   readonly clock: Clock
 }
 
-/** The password of the person. What sign-ins with the one before have opened ends with it; this browser goes on. */
+/** The person's password. Sessions opened with the old one end with it; this browser stays signed in. */
 export const createPasswordSection = (options: PasswordSectionOptions, flow: Flow): AccountSection => {
   const { changePassword, resetPassword, recoveries, endSubject, revocations, audit, refusals, clock } = options
 
@@ -43,12 +43,12 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     ...('retryAfterSeconds' in problem && { retryAfterSeconds: problem.retryAfterSeconds }),
   })
 
-  /** Another session of the same person in this browser, with nothing of the one before but how the person signed in. */
+  /** Starts another session of the same person in this browser, which takes over only how the person signed in. */
   const restartSession = async ({ http, person, recovery }: Visit) => {
     if (recovery !== undefined) return { sid: recovery.recovery.sid, cookies: [] }
     const { subject, amr, acr, interactionId, username, seen } = person.session
     await flow.sessions.end(person)
-    // It begins after the end, and be it in the same millisecond.
+    // It must start after the end of the others, even within the same millisecond.
     const authTime = await findAuthTime(revocations, subject, clock() + 1)
     if (authTime === undefined) return undefined
     const login = { outcome: 'passed' as const, subject, amr, ...(acr !== undefined && { acr }) }
@@ -57,7 +57,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     return { sid: session.sid, cookies }
   }
 
-  /** A recovery goes on, also where this fails half way: its link was used. */
+  /** A recovery continues even if this fails half way, because its link was used. */
   const endAll = async ({ person, recovery }: Visit): Promise<void> => {
     try {
       await endSubject(person.session.subject)
@@ -93,8 +93,8 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
       case 'unacceptable':
         return again(visit, 400, { kind: 'unacceptable', fault: decision.fault })
       case 'allowed': {
-        // Before and after: an outage leaves nobody in whom a new password was to put out, and the old password opens nothing
-        // between the two that stays.
+        // Called before and after: an outage then leaves nobody signed in whom the new password was to sign out, and
+        // sessions opened in between with the old password end too.
         await endAll(visit)
         if (!yesOrNo('`apply` of a change of the password', await decision.apply())) throw changedMeanwhile()
         await endAll(visit)

@@ -21,13 +21,13 @@ const common = {
   limit: { byAddress: 'authorize', byRefusals: false },
 } as const
 
-/** Where a recovery link leads. GET uses nothing up: mail services open links before people do. */
+/** The target of a recovery link. GET uses nothing up, because mail services open links before people do. */
 export const recoveryPages = {
   recovery: { path: '/recovery', methods: ['GET', 'POST'], ...common, refusedEvent: 'account.recovery_refused' },
   recoveryEnd: { path: '/recovery/end', methods: ['POST'], ...common, refusedEvent: 'account.refused' },
 } as const satisfies Readonly<Record<string, Declaration>>
 
-/** Of the form that ends a recovery. */
+/** For the form that ends a recovery. */
 export const recoveryEndCsrf = (cookie: string): string => csrfToken(cookie, 'recovery', 'end')
 
 export interface Recovery {
@@ -37,7 +37,7 @@ export interface Recovery {
 
 type Options = Pick<CommonOptions, 'issuer' | 'pages' | 'audit'> & Pick<SignInMethods, 'accounts'>
 
-/** One answer for every link that is good for nothing. */
+/** Every invalid link gets the same answer. */
 const refuseLink = (reason: string): never => {
   const description = said('recovery_over')
   throw new OAuthError('access_denied', description, { status: 404, title: said('link_over'), reason })
@@ -60,7 +60,7 @@ export const createRecoveryPages = (
     return account === undefined ? refuseLink('the account has gone, or is disabled') : { link, account }
   }
 
-  /** Good in one browser, so that nobody's page opens the account of somebody else in it. */
+  /** Bound to one browser, so that no page of another person can open a different account in it. */
   const csrfOf = (browser: string, value: string): string => csrfToken(browser, 'recovery', hashOpaqueToken(value))
 
   const show = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
@@ -82,7 +82,8 @@ export const createRecoveryPages = (
     const { link } = await find(http, value, seen)
     const browser = http.cookie(cookies.browser)
     if (browser === undefined || !isCsrfToken(csrfOf(browser, value), http.form.values.get('csrf'))) refuseForgery()
-    // Before the link is used up, so that an outage does not cost the person the link. Who loses the race never learns of it.
+    // Opened before the link is used up, so that an outage does not cost the person the link. The loser of a race
+    // never learns its id.
     const opened = await sessions.open(link)
     if (!(await links.redeem(value))) {
       await sessions.end(opened)
@@ -102,7 +103,7 @@ export const createRecoveryPages = (
   const recoveryEnd: RecordedHandler = async (http, seen) => {
     checkForm(http)
     const found = await sessions.find(http.cookie(cookies.recovery))
-    // It is over by itself. The sign-in is next in any case.
+    // The session expires by itself, and a sign-in is next in any case.
     if (found === undefined) return redirect(accountUrl(issuer), [sessions.setCookie()])
     const { subject: sub, sid } = found.recovery
     seen.sub = sub

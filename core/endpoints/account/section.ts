@@ -4,50 +4,53 @@ import type { FoundRecovery } from '../../interaction/recovery/recovery-sessions
 import type { Person } from '../authorization-flow/people.js'
 import type { EndpointRequest } from '../message.js'
 
-/** A person at their own page. */
+/** A person at their account page. */
 export interface Visit {
   readonly http: EndpointRequest
   readonly person: Person
-  /** The person is not signed in, but came by a recovery link: `person.session` is made of that, and stored nowhere. */
+  /**
+   * Set if the person came through a recovery link and is not signed in: `person.session` is derived from it and not
+   * stored.
+   */
   readonly recovery?: FoundRecovery
 }
 
-/** Who did something, as the audit log has it. */
+/** The person who acted, for the audit log. */
 export const trailOf = ({ http, person: { session }, recovery }: Visit) => ({
   ...{ request_id: http.requestId, sub: session.subject, by_sid: session.sid, ...(recovery && { recovery: true }) },
 })
 
-/** Some of what there is, and where the rest begins. */
+/** Some of the rows, and where the rest starts. */
 export interface Shown {
   readonly section: SectionOnPage
   readonly next?: string | undefined
 }
 
 export type Outcome =
-  /** Done, or there was nothing to do: the page says so. */
+  /** Done, or there was nothing to do; the page says which. */
   | { readonly notice: AccountNotice; readonly cookies?: readonly string[] }
-  /** Not done: the part is shown again and says why. */
+  /** Not done: the section is shown again with the reason. */
   | { readonly status: number; readonly section: SectionOnPage; readonly retryAfterSeconds?: number }
 
-/** What a form of the page asks for. Throws `OAuthError` for what no page of ours sends; `Unavailable`. */
+/** Handles a form of the page. Throws `OAuthError` for input that our pages never send, and `Unavailable`. */
 export type Action = (visit: Visit) => Promise<Outcome>
 
-/** Asked first whether the person has signed in a moment ago. */
+/** An action that requires a recent sign-in. */
 export interface GuardedAction {
   readonly afterRecentSignIn: Action
 }
 
-/** One part of `/account`: what a person has of one kind, and what they may do about it. */
+/** One section of `/account`: what a person has of one kind, and what they can do with it. */
 export interface AccountSection {
-  /** In its address, `/account/{name}`, to which its forms are posted. */
+  /** The name in its address, `/account/{name}`, which its forms are posted to. */
   readonly name: SectionOnPage['view']
-  /** Its own page is shown after a recent sign-in alone. */
+  /** Whether its page itself requires a recent sign-in. */
   readonly asksAgain?: true
-  /** It is there for somebody who came by a recovery link, too. */
+  /** Whether it is also shown to the holder of a recovery link. */
   readonly inRecovery?: true
-  /** `after` is the `next` of the page before. Throws `Unavailable`. */
+  /** `after` is the `next` of the previous page. Throws `Unavailable`. */
   show(visit: Visit, after: string | undefined): Promise<Shown>
-  /** By the field `action`. */
+  /** Keyed by the field `action`. */
   readonly actions: ReadonlyMap<string, Action | GuardedAction>
 }
 

@@ -12,7 +12,10 @@ export interface SessionsSectionOptions {
   readonly cookies: Flow['cookies']
 }
 
-/** Where a person is signed in. It only takes access away, so that who sees a stranger there can act at once. */
+/**
+ * Where a person is signed in. This section only ends sessions, so that a person who sees an unknown one can act at
+ * once.
+ */
 export const createSessionsSection = ({ records, audit, cookies }: SessionsSectionOptions): AccountSection => {
   const keyOf = ({ http }: Visit): string => hashOpaqueToken(http.cookie(cookies.session) ?? '')
 

@@ -16,9 +16,9 @@ export interface TotpSectionOptions {
   readonly refusals: Refusals
 }
 
-/** The app of one-time passwords, and the recovery codes that stand in for it. A person who changes them must have signed in recently. */
+/** The app for one-time passwords, and the recovery codes that replace it. Changes require a recent sign-in. */
 export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpSectionOptions): AccountSection => {
-  /** Of this session: the secret of no other page can be set up in it. */
+  /** Bound to this session, so that no other page's secret can be set up in it. */
   const setupOf = ({ person }: Visit, all: readonly PersonFactor[]): FactorSetup => {
     const { subject, sid, username } = person.session
     return { subject, accountName: username ?? displayName(person.account), challenge: sid, factors: all }
@@ -39,7 +39,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     return { view: 'totp', app: { since, left, ...(lastUsedAt !== undefined && { lastUsedAt }) }, ...more }
   }
 
-  /** Shows ten new codes, this once. */
+  /** Shows ten new codes, once. */
   const showNewCodes = async (visit: Visit) => {
     const codes = newRecoveryCodes()
     await factors.putRecoveryCodes(visit.person.session.subject, codes)
@@ -52,7 +52,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     const { subject } = visit.person.session
     const { values } = visit.http.form
     const all = await factors.list(subject)
-    // Somebody goes back to the page, or sends it again: what is in use stays.
+    // When the page is reloaded or its form sent again, the app in use stays.
     if (all.some(({ kind }) => kind === 'totp')) return { notice: 'totp_there' }
     const answer = { setup: values.get('setup') ?? '', code: values.get('code') ?? '' }
     const result = await enrolment.finish(setupOf(visit, all), answer)
@@ -73,7 +73,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
 
   const remove: Action = async (visit) => {
     const { subject } = visit.person.session
-    // The codes first: alone they would be good for nothing.
+    // The codes are removed first, because they are useless without the app.
     for (const id of ['recovery_codes', 'totp'] as const) {
       if ((await factors.remove(subject, id)) === undefined) continue
       await audit.record({ event: 'account.factor_removed', ...trailOf(visit), kind: id, factor: id })

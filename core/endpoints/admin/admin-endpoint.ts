@@ -7,31 +7,34 @@ import type { Declaration } from '../endpoint.js'
 import { json, jsonText, type EndpointRequest, type Handler, type Reply } from '../message.js'
 
 /**
- * The permission that a caller needs. `none` is open to everybody who reaches the listener; `handoff.answer` has credentials
- * of its own where `admin.handoff` configures them.
+ * The permission that a caller needs. `none` is open to everyone who reaches the listener; `handoff.answer` has
+ * separate credentials if `admin.handoff` configures them.
  */
 export type Permission = 'none' | 'service.read' | 'configuration.reload' | 'handoff.answer'
 
-/** All that others need to know of a route of the admin listener: its guards, its limit, the forwarder of workers, documentation. */
+/**
+ * Everything about a route of the admin listener that its guards, its limit, the forwarder of workers and the
+ * documentation need.
+ */
 export interface AdminDeclaration<Input = unknown, Output = unknown> extends Pick<Declaration, 'path' | 'body'> {
   readonly methods: readonly ['GET' | 'POST' | 'PUT' | 'DELETE']
   readonly permission: Permission
-  /** Requests a minute that one address may send; `none` for what monitoring and balancers ask. */
+  /** Requests per minute and address, or `none` for routes that monitoring and load balancers call. */
   readonly limit: number | 'none'
-  /** The audit event that records what the route changed; absent: it changes nothing. */
+  /** The audit event that records the change. Absent if the route changes nothing. */
   readonly event?: AuditEventName
-  /** The members of the form or JSON body; of a GET the query. Absent: they are not looked at. */
+  /** Schema of the members of the form or JSON body, or of the query for GET. If absent, they are ignored. */
   readonly input?: z.ZodType<Input>
-  /** The JSON of an answer that is no error. Absent: the answer is not JSON. */
+  /** Schema of successful JSON answers. If absent, the answer is not JSON. */
   readonly output?: z.ZodType<Output>
 }
 
-/** A route of the admin listener that can answer. */
+/** A route of the admin listener with its handler. */
 export interface AdminEndpoint extends AdminDeclaration {
   readonly answer: Handler
 }
 
-/** An answer before it is written; `text` is its JSON where that is laid out for people. */
+/** An answer before it is serialised. `text` is its JSON in a layout for people. */
 export interface AdminAnswer<Output> {
   readonly status?: number
   readonly data: Output
@@ -48,7 +51,7 @@ const refuseInput = ({ path, methods: [method] }: AdminDeclaration): never => {
   throw new OAuthError('invalid_request', `The request is not what ${method} ${path} takes.`)
 }
 
-/** The input by its schema. Throws `invalid_request`. */
+/** Parses the input with its schema. Throws `invalid_request`. */
 export const readInput = <Input>(declaration: AdminDeclaration<Input>, request: EndpointRequest): Input => {
   const { input, body } = declaration
   if (input === undefined) return undefined as Input
@@ -62,7 +65,7 @@ export const readInput = <Input>(declaration: AdminDeclaration<Input>, request: 
   return read.success ? read.data : refuseInput(declaration)
 }
 
-/** A route that reads its input by its schema and answers JSON. */
+/** A route that parses its input with its schema and answers JSON. */
 export const answeringJson =
   <Input, Output>(declaration: AdminDeclaration<Input, Output>, handler: AdminHandler<Input, Output>): Handler =>
   async (request): Promise<Reply> => {

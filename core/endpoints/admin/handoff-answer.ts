@@ -26,7 +26,7 @@ const declare = <Verb extends HandoffVerb>(verb: Verb) =>
     methods: ['POST'],
     body: 'json',
     permission: 'handoff.answer',
-    // One service answers for everybody who signs in.
+    // One service answers for everyone who signs in.
     limit: 'none',
     event: 'handoff.answered',
     input: handoffAnswers[verb] as z.ZodType<HandoffAnswer>,
@@ -60,8 +60,8 @@ const isOf = (verb: HandoffVerb, { consent }: OpenHandoff): boolean =>
   verb === 'refuse' || (verb === 'consent') === (consent !== undefined)
 
 /**
- * The organisation's own service says who signed in, what the person allows, or that there is neither. Answers `{ redirect_to }`, which is
- * of use only in a browser that was both handed off and sent there.
+ * The organisation's own service reports who signed in, what the person allows, or a refusal. Answers `{ redirect_to
+ * }`, which works only in the browser that was handed off and is sent there.
  */
 export const createHandoffAnswers = (options: HandoffAnswerOptions): Readonly<Record<HandoffVerb, Handler>> => {
   const { handoffs, accounts, audit, clock, toleranceSeconds } = options

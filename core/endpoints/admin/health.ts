@@ -4,7 +4,7 @@ import { build } from '../../package-root.js'
 import { json, type Handler } from '../message.js'
 import { answeringJson, type AdminDeclaration } from './admin-endpoint.js'
 
-/** `GET /health/live`: answers for as long as the event loop turns; no dependency is asked. */
+/** `GET /health/live` answers as long as the event loop runs. No dependency is checked. */
 export const liveEndpoint = {
   path: '/health/live',
   methods: ['GET'],
@@ -21,7 +21,7 @@ const component = z.strictObject({
   message: z.string().optional(),
 })
 
-/** `GET /health/ready`: 200 while the process can serve, 503 with what is down otherwise. */
+/** `GET /health/ready`: 200 while the process can serve, otherwise 503 with what is down. */
 export const readyEndpoint = {
   path: '/health/ready',
   methods: ['GET'],
@@ -37,7 +37,7 @@ export const readyEndpoint = {
   }),
 } as const satisfies AdminDeclaration
 
-/** One line for each component, for people and `grep`. */
+/** One line per component, for people and `grep`. */
 export const createReadyEndpoint = (readiness: Pick<Readiness, 'report'>): Handler =>
   answeringJson(readyEndpoint, () => {
     const { ready, components } = readiness.report()

@@ -6,12 +6,12 @@ import type { EndpointRequest, Handler } from '../message.js'
 import { answeringJson, readInput, type AdminAnswer, type AdminDeclaration } from './admin-endpoint.js'
 
 export interface ReloadRequest {
-  /** Removes keys although tokens that they signed may still be valid. */
+  /** Whether to remove keys although tokens that they signed may still be valid. */
   readonly force: boolean
   readonly by: ActedBy
 }
 
-/** A problem and the path in the configuration where it is. */
+/** A problem with its path in the configuration. */
 interface Fault {
   readonly path: string
   readonly message: string
@@ -26,10 +26,13 @@ export type ReloadResult =
       readonly forced: readonly Fault[]
       readonly warnings: readonly Fault[]
     }
-  /** Nothing has changed. */
+  /** Nothing was changed. */
   | { readonly outcome: 'refused'; readonly problems: readonly Fault[] }
 
-/** Reloads the configuration. One reload after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
+/**
+ * Reloads the configuration, one reload at a time. Throws `Unavailable` when the store or the audit log is down, and
+ * then nothing was changed.
+ */
 export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
 
 /** A member by which the caller identifies itself. */
@@ -38,15 +41,15 @@ const said = z.string().optional()
 const problems = z.array(z.object({ path: z.string(), message: z.string() })).readonly()
 
 /**
- * `POST /reload`: 200 with what changed, 400 with every problem and its path; 409 where some of several processes, or the certificate
- * of this listener, still have the old configuration. Who asks says so in the form.
+ * `POST /reload`: 200 with the changes; 400 with every problem and its path; 409 when some of several processes, or
+ * this listener's certificate, still have the old configuration. The caller identifies itself in the form.
  */
 export const reloadEndpoint = {
   path: '/reload',
   methods: ['POST'],
   body: 'form',
   permission: 'configuration.reload',
-  // Each may open every key again.
+  // Each reload may open every key again.
   limit: 120,
   event: 'configuration.loaded',
   input: z

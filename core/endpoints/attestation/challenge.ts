@@ -12,15 +12,17 @@ export interface ChallengeOptions {
   readonly refusals: Refusals
 }
 
-/** `POST /challenge`: a value that evidence or the proof of an attested client has to contain, before anybody says whose. The body may be
- * empty. (draft-ietf-oauth-attestation-based-client-auth §6.1) */
+/**
+ * `POST /challenge`: a value that evidence or an attested client's proof must contain, issued before the caller is
+ * known. The body may be empty. (draft-ietf-oauth-attestation-based-client-auth §6.1)
+ */
 export const challengeEndpoint = {
   path: '/challenge',
   methods: ['POST'],
   body: 'json',
   errorCodes: true,
   limit: { byAddress: 'attestation', byRefusals: true },
-  // For proofs of clients: evidence needs no document to find it.
+  // Advertised for clients' proofs; devices do not use discovery to find it.
   discovery: ({ issuer, clientAuthMethods }): JsonObject =>
     clientAuthMethods.includes(attestedClient) ? { challenge_endpoint: `${issuer}/challenge` } : {},
 } as const satisfies Declaration

@@ -21,12 +21,12 @@ export interface EnrolCompleteOptions {
   readonly checkProof: ReturnType<typeof createCheckProof>
   readonly limits: Pick<AttestationLimits, 'takeCompletion'>
   readonly status: PrincipalStatus
-  /** With status lists alone. */
+  /** Present with status lists. */
   readonly tokenStatus: Pick<TokenStatus, 'assign'> | undefined
   readonly tokens: Pick<AttestationTokens, 'prepare' | 'sign'>
-  /** Where some principals are instances of clients. */
+  /** Present if some principals are instances of clients. */
   readonly clientAttestations: ClientAttestations | undefined
-  /** Where services are workloads. */
+  /** Present if services are workloads. */
   readonly workloadIdentities: WorkloadIdentities | undefined
   readonly ttlSeconds: number
   readonly reissueAfterSeconds: number
@@ -36,13 +36,17 @@ export interface EnrolCompleteOptions {
 
 const questionOf = ({ principal, jkt, step }: ChallengeRecord): StatusQuestion => ({ principal, jkt, step })
 
-/** `POST /enrol/complete`: possession of the key for an attestation. Signed first, then consumed, then answered. */
+/**
+ * `POST /enrol/complete`: exchanges possession of the key for an attestation. It signs first, then consumes the
+ * challenge, then answers.
+ */
 export const enrolmentCompletionEndpoint = {
   path: '/enrol/complete',
   methods: ['POST'],
   body: 'json',
   errorCodes: true,
-  // Counted by itself: what an address could begin it can complete, although each ceremony asks more than once.
+  // Counted separately, so that an address can complete what it could begin, although each ceremony makes several
+  // requests.
   limit: { byAddress: 'attestation', countedAs: 'attestation_completion', byRefusals: true },
 } as const satisfies Declaration
 
@@ -50,7 +54,7 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
   const { challenges, checkProof, limits, status, tokenStatus, tokens, audit, refusals } = options
   const { clientAttestations, workloadIdentities } = options
 
-  /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */
+  /** A wrong signature has one attempt: the challenge is consumed before the caller learns of it. */
   const proveOrBurn = async (text: string, open: OpenChallenge): Promise<void> => {
     try {
       await checkProof(text, open)
@@ -60,7 +64,7 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     }
   }
 
-  /** A renewal carries the attributes as they stand now, an enrolment those that were granted. */
+  /** A renewal has the current attributes, an enrolment the granted ones. */
   const prepare = async (
     { record }: OpenChallenge,
     listed: StatusIndex | undefined,
@@ -96,14 +100,16 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
       if (workload !== undefined) signatures.push(workload.record)
       return { client_attestation: client?.token, workload_identity_token: workload?.token }
     }
-    // Every signature is recorded, whatever becomes of the next.
+    // Every signature is recorded, whatever happens to the next.
     const beside = await signBeside().catch(async (error: unknown) => {
       await audit.record({ event: 'attestation.signed', ...trail, signatures })
       throw error
     })
-    // A signature that nobody can record burns nothing (F34), so it is recorded before the challenge is consumed.
+    // A signature is recorded before the challenge is consumed, so that one that cannot be recorded consumes nothing
+    // (F34).
     await audit.record({ event: 'attestation.signed', ...trail, signatures })
-    // A registry ends the renewals of the earlier key when it learns of this one: not before there is an attestation of it.
+    // Learning of this key makes a registry end the renewals of the earlier one, so that waits until an attestation
+    // for this one exists.
     if (open.record.step === 'enrolment')
       await status.enrolled(questionOf(open.record), open.record.attributes, http.signal)
     await Promise.all([

@@ -26,7 +26,7 @@ import type { Refusals } from '../refusals.js'
 export interface EnrolOptions {
   readonly limits: AttestationLimits
   readonly keys: EnrolmentKeys
-  /** The names that a caller may ask for; undefined: any but `status`. */
+  /** The attributes that a caller may ask for. Undefined means any but `status`. */
   readonly allowedAttributes: readonly string[] | undefined
   readonly factors: SecondFactors
   readonly evidence: Evidence
@@ -38,7 +38,7 @@ export interface EnrolOptions {
   readonly clock: Clock
 }
 
-/** `POST /enrol`: a key and a second factor for a challenge. Nothing is bound to the key yet. */
+/** `POST /enrol`: exchanges a key and a second factor for a challenge. Nothing is bound to the key yet. */
 export const enrolmentEndpoint = {
   path: '/enrol',
   methods: ['POST'],
@@ -51,7 +51,7 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
   const { limits, keys, allowedAttributes, factors, evidence, status, tokens, challenges, audit, refusals, clock } =
     options
 
-  /** Asked for is not granted, and `status` is granted by nobody but us. */
+  /** Requested attributes are not granted ones, and only the core sets `status`. */
   const checkAttributes = (attributes: JsonObject): void => {
     const denied = Object.keys(attributes).some(
       (name) => name === 'status' || allowedAttributes?.includes(name) === false,
@@ -59,7 +59,7 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
     if (denied) throw attestationError('AttributesDenied')
   }
 
-  /** A count that stays only makes the next enrolment wait: the factor that was used up is worth more. */
+  /** A remaining count only delays the next enrolment; the used factor is worth more. */
   const forget = async (principal: Parameters<AttestationLimits['clearPrincipal']>[0]): Promise<void> => {
     await limits.clearPrincipal(principal).catch((error: unknown) => {
       if (!(error instanceof Unavailable)) throw error
@@ -86,7 +86,7 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
 
     const { address, requestId, signal } = http
     const factor = await factors.check({ principal, jkt, attributes, address, requestId, signal }, proof)
-    // After the factor: chains cost more to verify than anybody unknown may ask for.
+    // Comes after the factor, because verifying chains costs more than an unknown caller may cause.
     const proven = await evidence.check({ principal, jwk: key.jwk, jkt, signal }, sent)
     const enrolledAt = epochSeconds(clock)
     const granted = {
@@ -94,10 +94,10 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
       ...(proven && Object.keys(proven.claims).length > 0 && { evidence: proven.claims }),
     }
     tokens.prepare(granted, { grantedBy: factor.grantedBy })
-    // A caller who has not proved anything does not learn who is revoked.
+    // Only callers that have proved something may learn who is revoked.
     await status.check({ principal, jkt, step: 'enrolment' }, signal)
 
-    // The factor is used up last, so that an outage leaves it as it was. A challenge that nobody learns expires.
+    // The factor is used up last, so that an outage leaves it unused. A challenge that was not delivered expires.
     const challenge = await challenges.issue({ step: 'enrolment', ...granted, jwk: key.jwk, issuedAt: enrolledAt })
     await audit.record({
       event: 'attestation.challenged',

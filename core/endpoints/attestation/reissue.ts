@@ -25,7 +25,10 @@ export interface ReissueOptions {
   readonly clock: Clock
 }
 
-/** `POST /reissue`: an attestation and its key for a fresh challenge. Continuity of the key stands in for a second factor. */
+/**
+ * `POST /reissue`: exchanges an attestation and its key for a new challenge. Possession of the same key replaces the
+ * second factor.
+ */
 export const reissueEndpoint = {
   path: '/reissue',
   methods: ['POST'],
@@ -43,7 +46,7 @@ export const createReissueEndpoint = (options: ReissueOptions): Handler => {
     const attestation = readText(body, 'attestation')
     const jwk = readKey(body)
 
-    // Nothing is stored or asked for anybody before the attestation is ours and the key its own.
+    // Nothing is stored or queried before the attestation is verified and belongs to the key.
     const content = await tokens.check(attestation)
     const { principal, jkt, enrolledAt } = content
     Object.assign(seen, { principal, jkt })

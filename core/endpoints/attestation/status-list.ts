@@ -14,7 +14,7 @@ export const statusListEndpoint = {
 } as const satisfies Declaration
 
 export const createStatusListEndpoint = (publication: ListPublication): Handler => {
-  // No longer than this process believes its own copy, so that caches on the way add nothing to the `ttl` of the list.
+  // No longer than this process trusts its own copy, so that caches in between do not extend the list's `ttl`.
   const cacheControl = `public, max-age=${String(publication.lookSeconds)}`
 
   const reply = (request: EndpointRequest, { body, etag }: SignedList): Reply => {
@@ -23,7 +23,7 @@ export const createStatusListEndpoint = (publication: ListPublication): Handler 
   }
 
   return (request) => {
-    // §8.4: who asks for the past must not take the present for it.
+    // §8.4: a request for the past must not be answered with the present.
     if (request.query.values.has('time') || request.query.repeated.has('time'))
       throw new OAuthError('invalid_request', 'Lists of earlier times are not kept.', { status: 501 })
     const list = publication.get(request.path.get('id') ?? '')

@@ -3,20 +3,20 @@ import { OAuthError } from '../../oauth/errors.js'
 import type { Handler, EndpointRequest, Reply } from '../message.js'
 import type { Refusals } from '../refusals.js'
 
-/** What is known of a request of the ceremony, for the audit log. Never the factor's value, nor a challenge. */
+/** What is known about a request of the ceremony, for the audit log; never the factor's value or a challenge. */
 export interface CeremonyTrail {
   step?: StatusQuestion['step']
   principal?: Principal
-  /** The principal has passed its factor: the request has an open challenge of its own. */
+  /** Set when the principal has passed its factor, so the request has its own open challenge. */
   isProved?: true
   jkt?: string
-  /** The kind of the second factor, where there is one of that name. */
+  /** The kind of the second factor, if it exists. */
   factor?: string
-  /** The kind of the evidence, likewise. */
+  /** The kind of the evidence, if it exists. */
   evidence?: string
 }
 
-/** The fields that every event of the ceremony has. */
+/** Fields that all events of the ceremony have. */
 export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, factor, evidence }: CeremonyTrail) => ({
   request_id: requestId,
   step,
@@ -28,7 +28,7 @@ export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, 
   evidence,
 })
 
-/** Records who was refused, and by which rule. Requests over a limit are counted by the metrics alone. */
+/** Records who was refused, and by which rule. Requests over a limit are only counted in the metrics. */
 export const recordingRefusals =
   (refusals: Refusals, answer: (http: EndpointRequest, seen: CeremonyTrail) => Promise<Reply>): Handler =>
   async (http) => {

@@ -16,14 +16,14 @@ export const trustBundleEndpoint = {
 export const createTrustBundleEndpoint = (ring: Pick<KeyRing, 'keySet' | 'states' | 'publishedKey'>): Handler => {
   let made: { readonly of: string; readonly body: string; readonly etag: string } | undefined
 
-  /** Made again only when the ring has made its own key set again. */
+  /** Rebuilt only when the ring has rebuilt its key set. */
   const bundle = (of: string, maxAgeSeconds: number) => {
     if (made?.of === of) return made
     const keys = ring.states().flatMap(({ kid }) => {
       const key = ring.publishedKey(kid)
       return key?.purposes.includes('attestation') ? [{ ...key.jwk, use: 'wit-svid', kid, alg: key.alg }] : []
     })
-    // Without `spiffe_sequence`: replicas that do not talk have no common number.
+    // Without `spiffe_sequence`, because replicas that do not communicate have no common number.
     const body = JSON.stringify({ keys, spiffe_refresh_hint: maxAgeSeconds })
     made = { of, body, etag: `"${hash('sha256', body, 'base64url')}"` }
     return made

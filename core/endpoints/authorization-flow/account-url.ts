@@ -1,3 +1,3 @@
-/** The address of the person's own page, or of a part of it. */
+/** The address of the account page, or of one section. */
 export const accountUrl = (issuer: string, section?: string): string =>
   `${issuer}/account${section === undefined ? '' : `/${section}`}`

@@ -10,7 +10,7 @@ import { pagesFor } from './pages-for.js'
 import { canSignResponses, responseAlgOf } from './response-alg.js'
 import { withFragment, withQuery } from './with-query.js'
 
-/** Whom an answer is for. */
+/** The client that an answer is for. */
 export interface Recipient {
   readonly http: EndpointRequest
   readonly client: Client
@@ -18,12 +18,12 @@ export interface Recipient {
 }
 
 /**
- * Answers to the client, by way of the browser (RFC 6749 §4.1.2, OAuth 2.0 Form Post Response Mode §2, JARM §2). Signed
- * ones throw `Unavailable`, so they are made before anything is consumed.
+ * Answers to the client through the browser (RFC 6749 §4.1.2, OAuth 2.0 Form Post Response Mode §2, JARM §2). Signed
+ * answers can throw `Unavailable`, so they are made before anything is consumed.
  */
 export interface Answers {
   granted(to: Recipient, code: string): Promise<Reply>
-  /** `how`: at once, or by a page that asks the person first. */
+  /** `how`: at once, or through a page that asks the person first. */
   refused(to: Recipient, error: OAuthError, how: 'at once' | 'asked'): Promise<Reply>
 }
 
@@ -32,15 +32,15 @@ type Parameters = Readonly<Record<string, string>>
 type AnswerOptions = Pick<CommonOptions, 'issuer' | 'pages' | 'audit' | 'tokens'> &
   Pick<RequestRules, 'responseAlg' | 'responseAlgs'>
 
-/** In the query, or for a script in the page there: no redirect URI has a fragment of its own. */
+/** In the query, or in the fragment for a script at the client; no redirect URI has a fragment. */
 const withAnswer = (uri: string, mode: ResponseMode, parameters: Parameters): string =>
   mode.startsWith('fragment') ? withFragment(uri, parameters) : withQuery(uri, parameters)
 
-/** `iss` stands in every answer, so that no client takes another server's for ours (RFC 9207 §2). */
+/** Every answer has `iss`, so that no client takes another server's answer for ours (RFC 9207 §2). */
 export const createAnswers = (options: AnswerOptions): Answers => {
   const { issuer, pages, audit, tokens } = options
 
-  /** The one parameter of a signed answer, which has all others inside (JARM §2.3). */
+  /** The only parameter of a signed answer, which contains all others (JARM §2.3). */
   const signed = async (
     { http, client }: Recipient,
     response: Parameters,
@@ -57,7 +57,7 @@ export const createAnswers = (options: AnswerOptions): Answers => {
     return { response: made.token }
   }
 
-  /** The same answer behind a link, or a button. */
+  /** The same answer behind a link or a button. */
   const askFirst = ({ http, client, request }: Recipient, parameters: Parameters): Reply => {
     const { redirectUri, responseMode, locale } = request
     const spoken = pagesFor(pages, http, locale)
@@ -91,7 +91,7 @@ export const createAnswers = (options: AnswerOptions): Answers => {
 
   return {
     granted: (to, code) => answer(to, { code }, 'sign_in', 'at once'),
-    // Nobody may be signed in: those who are come first.
+    // Possibly nobody is signed in, so this one asks those who are first.
     refused: (to, { code, description }, how) =>
       answer(to, { error: code, error_description: description }, 'machine', how),
   }

@@ -25,7 +25,7 @@ import {
 } from './openid-steps.js'
 import type { StepResult, Step, StepInput } from './step.js'
 
-/** An endpoint that takes a request for authorization. */
+/** An endpoint that accepts authorization requests. */
 type RequestEndpoint =
   'authorization' | 'pushed_authorization_request' | 'device_authorization' | 'backchannel_authentication'
 
@@ -33,7 +33,7 @@ const authorization: readonly RequestEndpoint[] = ['authorization', 'pushed_auth
 const withDetails: readonly RequestEndpoint[] = [...authorization, 'backchannel_authentication']
 const all: readonly RequestEndpoint[] = [...withDetails, 'device_authorization']
 
-/** What is checked of a request for authorization, in this order, and at which endpoints. */
+/** The checks of an authorization request, in this order, and the endpoints they apply to. */
 export const requestSteps: readonly (readonly [name: string, at: readonly RequestEndpoint[], step: Step])[] = [
   ['repeated parameters', authorization, checkRepeated],
   ['state', authorization, checkState],
@@ -61,7 +61,7 @@ export const requestSteps: readonly (readonly [name: string, at: readonly Reques
 export const stepsAt = (endpoint: RequestEndpoint): readonly Step[] =>
   requestSteps.filter(([, at]) => at.includes(endpoint)).map(([, , step]) => step)
 
-/** What the steps find, one after another. Throws the `OAuthError` of the first that refuses; `Unavailable`. */
+/** Collects the results of the steps in order. Throws the `OAuthError` of the first that refuses, and `Unavailable`. */
 export const checkRequest = async (steps: readonly Step[], input: Omit<StepInput, 'before'>): Promise<StepResult> => {
   let before: StepResult = {}
   for (const step of steps) before = { ...before, ...(await step({ ...input, before })) }

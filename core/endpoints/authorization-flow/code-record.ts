@@ -5,7 +5,7 @@ import type { Authentication, AuthorizationCode } from '../../oauth/grants/grant
 import { newGrantId } from '../../oauth/grants/grant-id.js'
 import type { CommonOptions, RequestRules } from './options.js'
 
-/** What a session knows of how its person signed in. */
+/** How the person of a session signed in. */
 export const authenticationOf = (
   session: Session,
   acrs: AuthenticationContexts,
@@ -20,7 +20,7 @@ export const authenticationOf = (
   }
 }
 
-/** What a code stands for: a new grant of all that was asked for, by the person of this session. */
+/** The record of a code: a new grant of everything requested, by the person of this session. */
 export const codeRecord = (
   request: AuthorizationRequest,
   session: Session,
@@ -31,7 +31,8 @@ export const codeRecord = (
   subject: session.subject,
   scope: request.scope,
   ...(request.offline && { offline: request.offline }),
-  // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
+  // Stored explicitly, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707
+  // §2.2).
   resource: request.resource.length > 0 ? request.resource : [defaultAudience],
   authentication: {
     ...authenticationOf(session, acrs, request.wantedAcr),

@@ -1,6 +1,6 @@
 import type { ErrorFacts } from '../../oauth/errors.js'
 
-/** The parts of a URI in the order in which a difference is looked for, in the words of the page. */
+/** The parts of a URI in the order of comparison, in the words of the page. */
 const parts = [
   ['protocol', 'the scheme'],
   ['hostname', 'the host'],
@@ -12,7 +12,7 @@ const parts = [
 const partsOf = (uri: string): Record<(typeof parts)[number][0], string> | undefined =>
   URL.canParse(uri) ? new URL(uri) : undefined
 
-/** How `sent` differs from the registered URI that is nearest to it. */
+/** How `sent` differs from the most similar registered URI. */
 const describeDifference = (sent: string, registered: readonly string[]): string | undefined => {
   const asked = partsOf(sent)
   if (asked === undefined) return 'is no absolute URI'
@@ -28,7 +28,7 @@ const describeDifference = (sent: string, registered: readonly string[]): string
   return nearest && `differs by ${nearest.join(', ')}`
 }
 
-/** What the page of an issuer on loopback, which a developer reads, says of a redirect URI that is not registered. */
+/** What the page shows about an unregistered redirect URI if the issuer is on loopback, where a developer reads it. */
 export const explainRedirectUri = (clientId: string, sent: string, registered: readonly string[]): ErrorFacts => ({
   client_id: clientId,
   redirect_uri: sent,

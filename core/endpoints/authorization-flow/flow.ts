@@ -27,46 +27,46 @@ import type {
 } from './options.js'
 import { createPeople, isHinted, type People, type Person } from './people.js'
 
-/** One checked request on its way to an answer. */
+/** A checked request and its progress. */
 export interface AuthorizationContext {
   readonly http: EndpointRequest
   readonly client: Client
   readonly request: AuthorizationRequest
-  /** Undefined before an interaction has begun. */
+  /** Undefined before an interaction has started. */
   readonly interactionId?: string
 }
 
-/** What comes next for a request: a page, its code, or no to the client. */
+/** What comes next for a request: a page, its code, or a refusal to the client. */
 export type NextStep =
   | { readonly next: 'select' }
-  /** `person`: who is to sign in again. */
+  /** `person` is the one who must sign in again. */
   | { readonly next: 'login'; readonly person: Person | undefined }
   | { readonly next: 'consent' | 'code'; readonly person: Person }
   | { readonly next: 'refuse'; readonly sub: string | undefined; readonly error: OAuthError }
 
-/** What `/authorize` and the pages of an interaction have in common. Everything throws `Unavailable`. */
+/** What `/authorize` and the pages of an interaction share. Everything throws `Unavailable`. */
 export interface Flow extends People {
   readonly cookies: Cookies
   readonly sessions: Sessions
   readonly knownBrowsers: KnownBrowsers
   readonly interactions: Interactions
-  /** Finds where the person stands. Changes nothing: the caller takes the step. */
+  /** Determines the next step without changing anything; the caller takes it. */
   findNext(context: AuthorizationContext): Promise<NextStep>
-  /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
+  /** Issues the code, once per interaction. `consented`: the person has just allowed it. */
   grant(context: AuthorizationContext, session: Session, consented?: 'consented'): Promise<Reply>
   /**
-   * May the browser go to the client without a question? Anybody can register a client that is nothing but an address (RFC 9700 §4.11.2), so
-   * one of these people, by default the current one, must have consented to it before.
+   * Whether the browser may go to the client without a question. Anyone can register a client that is nothing but an
+   * address (RFC 9700 §4.11.2), so one of these people, by default the current one, must have consented to it before.
    */
   mayLeave(http: EndpointRequest, client: Client, subjects?: readonly string[]): Promise<boolean>
-  /** Tells the client no; for an interaction once. */
+  /** Refuses the client's request, once per interaction. */
   refuse(refused: Refused, error: OAuthError): Promise<Reply>
 }
 
-/** What has to be known of a request to answer it. */
+/** What is needed to answer a refused request. */
 export interface Refused extends Recipient {
   readonly interactionId?: string
-  /** Who is signed in. */
+  /** The signed-in person. */
   readonly sub?: string | undefined
 }
 
@@ -118,7 +118,7 @@ interface FlowParts {
 }
 
 const createFindNext = ({ clock, acrs, subjects }: FlowOptions, { people, consents }: FlowParts): Flow['findNext'] => {
-  /** Whom somebody who is shown a page may choose instead. Browsers with one person are not looked at. */
+  /** Other people that the viewer of a page may choose. Browsers with one person skip the query. */
   const findOthers = async (
     { http, request: { prompt, subject, loginHint } }: AuthorizationContext,
     person: Person | undefined,
@@ -161,7 +161,7 @@ const createFindNext = ({ clock, acrs, subjects }: FlowOptions, { people, consen
   }
 }
 
-/** How a request ends: with a code, or with a no. */
+/** Ends a request with a code or a refusal. */
 const createEnds = (
   options: FlowOptions,
   { people, consents, interactions }: FlowParts,
@@ -169,11 +169,11 @@ const createEnds = (
   const { audit, codes, grantIndex, sessionClients } = options
   const answers = createAnswers(options)
 
-  /** Of two answers to one interaction, or to one pushed request, the browser gets one. */
+  /** An interaction and a pushed request each get at most one answer. */
   const redeem = async ({ pushed }: AnswerTarget, interactionId: string | undefined): Promise<void> => {
     if (pushed !== undefined) {
       await options.pushedRequests.use(pushed)
-      // That was the one answer. An interaction that stays is over by itself, and cannot have another.
+      // The only answer was given. A remaining interaction expires by itself and cannot have another.
       if (interactionId !== undefined) await interactions.redeem(interactionId).catch(ignoreOutage)
       return
     }
@@ -184,8 +184,8 @@ const createEnds = (
     const { http, client, request, interactionId } = context
     const code = newOpaqueToken()
     const record = codeRecord(request, session, options)
-    // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
-    // the race never learns of the code.
+    // Stored before the interaction is redeemed, so that an outage of this store does not cost the other's record.
+    // The loser of a race never learns the code.
     await Promise.all([
       codes.put(hashOpaqueToken(code), record, codeTtlOf(client, options.codeTtlSeconds)),
       grantIndex.add(record),
@@ -212,7 +212,7 @@ const createEnds = (
 
   const mayLeave: Flow['mayLeave'] = async (http, client, subjects) => {
     if (!isOpenlyRegistered(client)) return true
-    // A frame or a script does not take the person anywhere.
+    // Frames and scripts do not navigate the person anywhere.
     const destination = http.header('sec-fetch-dest')
     if (destination !== undefined && destination !== 'document') return true
     const known = subjects ?? [(await people.signedIn(http))?.session.subject].filter((one) => one !== undefined)
@@ -222,7 +222,7 @@ const createEnds = (
 
   const refuse: Flow['refuse'] = async (refused, error) => {
     const { http, client, request, interactionId, sub } = refused
-    // Who was asked on a page of ours has read there what the client is.
+    // A person who was asked on a page of ours has read there what the client is.
     const isAsked = interactionId !== undefined
     const isFree = isAsked || (await mayLeave(http, client, sub === undefined ? undefined : [sub]))
     const reply = await answers.refused(refused, error, isFree ? 'at once' : 'asked')
@@ -239,7 +239,7 @@ const createEnds = (
 const codeTtlOf = (client: Client, configured: number): number =>
   isFapi(client) ? Math.min(configured, longestFapiCode) : configured
 
-/** What the audit log says of a grant. */
+/** What the audit log records of a grant. */
 const describeGrant = (record: AuthorizationCode) => ({
   client_id: record.clientId,
   sub: record.subject,

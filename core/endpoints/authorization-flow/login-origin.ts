@@ -2,7 +2,7 @@ import type { LoginOrigin } from '../../interaction/sign-in-method.js'
 import type { EndpointRequest } from '../message.js'
 import type { Flow } from './flow.js'
 
-/** What guesses at the password of `username` are counted under. Throws `Unavailable`. */
+/** The key under which guesses at the password of `username` are counted. Throws `Unavailable`. */
 export const findLoginOrigin = async (
   http: EndpointRequest,
   { cookies, knownBrowsers }: Pick<Flow, 'cookies' | 'knownBrowsers'>,

@@ -3,6 +3,6 @@ import type { Cookies } from '../../interaction/cookies.js'
 import type { Session } from '../../interaction/session.js'
 import type { EndpointRequest } from '../message.js'
 
-/** Of the form that signs out at `/logout`: good for the session that the page was shown to. */
+/** For the form that signs out at `/logout`, valid for the session that saw the page. */
 export const logoutCsrf = (http: EndpointRequest, cookies: Cookies, { sid }: Session): string =>
   csrfToken(http.cookie(cookies.session) ?? '', 'logout', sid)

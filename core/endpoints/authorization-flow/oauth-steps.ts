@@ -10,7 +10,7 @@ import { invalidRequest, nothing, type Step } from './step.js'
 import { canSignResponses } from './response-alg.js'
 import { isStateTooLong } from './target.js'
 
-/** RFC 6749 §3.1; `resource` alone may come more than once (RFC 8707 §2). */
+/** RFC 6749 §3.1: only `resource` may be repeated (RFC 8707 §2). */
 export const checkRepeated: Step = ({ params }) => {
   checkNoneRepeated(params, 'resource')
   return nothing
@@ -34,7 +34,7 @@ export const checkGrantAllowed: Step = ({ client }) => {
   throw new OAuthError('unauthorized_client', 'The client may not use the authorization code grant.')
 }
 
-/** A set of names: order and repetition mean nothing (RFC 6749 §3.1.1). */
+/** A set of names: order and repetition are ignored (RFC 6749 §3.1.1). */
 export const checkResponseType: Step = ({ params, client }) => {
   const names = new Set(params.values.get('response_type')?.split(' ').filter(Boolean))
   if (names.size === 0) invalidRequest('The parameter response_type is missing.')
@@ -45,7 +45,7 @@ export const checkResponseType: Step = ({ params, client }) => {
   return nothing
 }
 
-/** What we say by name that we cannot do (OIDC Core §6, §7.2.1; RFC 9396 §5). */
+/** Features that are refused by name (OIDC Core §6, §7.2.1; RFC 9396 §5). */
 const refusedParameters: ReadonlyMap<string, ErrorCode> = new Map([
   ['request_uri', 'request_uri_not_supported'],
   ['registration', 'registration_not_supported'],
@@ -58,8 +58,9 @@ export const refuseUnsupported: Step = ({ params }) => {
 }
 
 /**
- * RFC 6749 §3.3: there is no default scope, so one must be asked for. What nobody knows is ignored, unless the deployment
- * refuses it (OIDC Core §3.1.2.1): the answer of `/token` names what was granted. What only this client may not have is refused.
+ * RFC 6749 §3.3: there is no default scope, so one must be requested. Unknown scopes are ignored, unless the
+ * deployment refuses them (OIDC Core §3.1.2.1), and the answer of `/token` states what was granted. Scopes that only
+ * this client may not have are refused.
  */
 export const readScope: Step = ({ params, client, rules: { scopesSupported, unknownScopes } }) => {
   const asked = parseScope(params.values.get('scope'))
@@ -72,8 +73,8 @@ export const readScope: Step = ({ params, client, rules: { scopesSupported, unkn
 }
 
 /**
- * `offline_access` is for OpenID requests. Who asks without `openid`, gets a refresh token by the registration alone, where
- * the deployment does not refuse it (RFC 6749 §1.5).
+ * `offline_access` is for OpenID requests. Without `openid`, the registration alone gives a refresh token, unless the
+ * deployment refuses that (RFC 6749 §1.5).
  */
 export const readOffline: Step = ({ client, rules: { refreshWithoutOpenid }, before: { scope = [] } }) => {
   const renews = refreshWithoutOpenid && client.grant_types.includes('refresh_token')
@@ -95,7 +96,7 @@ export const readAuthorizationDetails: Step = async ({ params, client, rules, si
 /** base64url of 32 bytes: the last character carries four bits (RFC 7636 §4.2). */
 const s256Challenge = /^[\w-]{42}[AEIMQUYcgkosw048]$/
 
-/** S256 alone: `plain`, which is also what an absent method means, protects nobody (RFC 9700 §2.1.1). */
+/** Only S256: `plain`, the meaning of an absent method, protects nobody (RFC 9700 §2.1.1). */
 export const readCodeChallenge: Step = ({ params, client }) => {
   const codeChallenge = params.values.get('code_challenge')
   const method = params.values.get('code_challenge_method')
@@ -110,7 +111,7 @@ export const readCodeChallenge: Step = ({ params, client }) => {
   return { codeChallenge }
 }
 
-/** A thumbprint (RFC 7638) that the code is to be bound to (RFC 9449 §10): base64url of 32 bytes, as a challenge is. */
+/** A key's thumbprint (RFC 7638) to bind the code to (RFC 9449 §10): base64url of 32 bytes, like a challenge. */
 export const readDpopJkt: Step = ({ params }) => {
   const dpopJkt = params.values.get('dpop_jkt')
   if (dpopJkt === undefined) return nothing

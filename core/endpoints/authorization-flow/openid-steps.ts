@@ -4,7 +4,7 @@ import { demandedSubject, parseClaimsParameter } from '../../oauth/requests/clai
 import { hasUnseen } from '../../plain-text.js'
 import { invalidRequest, nothing, type StepResult, type Step, type StepInput } from './step.js'
 
-/** A parameter of bounded length. What nobody sees has no place in what people are shown or tokens carry. */
+/** A parameter of bounded length. Invisible characters must not get into pages or tokens. */
 const readText = ({ params }: StepInput, name: string, maxLength: number): string | undefined => {
   const text = params.values.get(name)
   if (text === undefined) return undefined
@@ -20,7 +20,7 @@ export const readNonce: Step = (input) => found('nonce', readText(input, 'nonce'
 const prompts: ReadonlySet<string> = new Set<Prompt>(['none', 'login', 'consent', 'select_account'])
 const isPrompt = (name: string): name is Prompt => prompts.has(name)
 
-/** `none` goes with no other (OIDC Core §3.1.2.1). */
+/** `none` cannot be combined (OIDC Core §3.1.2.1). */
 export const readPrompt: Step = ({ params }) => {
   const names = [...new Set(params.values.get('prompt')?.split(' ').filter(Boolean))]
   const prompt = names.filter(isPrompt)
@@ -39,7 +39,7 @@ export const readMaxAge: Step = ({ params, client }) => {
 
 const displays = new Set(['page', 'popup', 'touch', 'wap'])
 
-/** Our pages fit every display (OIDC Core §3.1.2.1). */
+/** Our pages suit every display (OIDC Core §3.1.2.1). */
 export const checkDisplay: Step = (input) => {
   const display = readText(input, 'display', 16)
   if (display !== undefined && !displays.has(display)) invalidRequest('The parameter display has an unknown value.')
@@ -59,19 +59,19 @@ export const readLocale: Step = (input) => {
 export const readClaims: Step = ({ params, client, rules }) => {
   const text = params.values.get('claims')
   if (text === undefined) return nothing
-  // Here, so that nobody is asked to allow what is not given, and no consent to it is remembered.
+  // Filtered here, so that people are not asked to allow what is never released, and no consent to it is remembered.
   const requestedClaims = rules.releases.releasable(parseClaimsParameter(text), client)
   return { requestedClaims, ...found('subject', demandedSubject(requestedClaims)) }
 }
 
-/** After `claims`, whose `acr` goes before (OIDC Core §5.5.1.1, RFC 9470 §4). */
+/** Comes after `claims`, whose `acr` takes precedence (OIDC Core §5.5.1.1, RFC 9470 §4). */
 export const readAcrValues: Step = (input) => {
   const { client, before, rules } = input
   const sent = { acrValues: readText(input, 'acr_values', 1024), claims: before.requestedClaims }
   return found('wantedAcr', readWantedAcr(rules.acrs, sent, client.default_acr_values))
 }
 
-/** Ours, and made for this client: what another client was given is not a hint of this one's. */
+/** It must be ours and issued to this client: another client's token is not a hint of this one. */
 export const readIdTokenHint: Step = async ({ params, client, before, rules }) => {
   const token = params.values.get('id_token_hint')
   if (token === undefined) return nothing

@@ -26,80 +26,86 @@ import type { ClaimReleases } from '../../tokens/claim-releases.js'
 import type { TokenIssuer } from '../../tokens/issuer.js'
 import type { Refusals } from '../refusals.js'
 
-/** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). `sub` and `sid` are what the client was told. */
+/**
+ * An id_token that we signed, expired or not (OIDC Core §3.1.2.1). `sub` and `sid` are the values that the client
+ * received.
+ */
 export interface IdTokenHint {
   readonly sub: string
   readonly aud: string | readonly string[]
-  /** Of the session in which it was issued. */
+  /** The session in which it was issued. */
   readonly sid?: string | undefined
 }
 
-/** What requests of clients are checked by. */
+/** The rules that requests of clients are checked against. */
 export interface RequestRules {
-  /** `aud` where no resource is asked for. */
+  /** `aud` when no resource is requested. */
   readonly defaultAudience: string
   readonly scopesSupported: readonly string[]
-  /** What becomes of scopes that are not supported. */
+  /** How unsupported scopes are handled. */
   readonly unknownScopes: 'ignore' | 'refuse'
-  /** Clients that are registered for `refresh_token` get one for requests without `openid`, too. */
+  /** Whether clients registered for `refresh_token` also get one for requests without `openid`. */
   readonly refreshWithoutOpenid: boolean
   readonly releases: ClaimReleases
-  /** What clients may ask for by `authorization_details`. */
+  /** What clients may request with `authorization_details`. */
   readonly detailsTypes: AuthorizationDetailsTypes
-  /** What sign-ins may be asked to have. */
+  /** The contexts that sign-ins can be required to meet. */
   readonly acrs: AuthenticationContexts
-  /** What clients with `fapi2` must have signed. */
+  /** Messages that clients with `fapi2` must sign. */
   readonly messageSigning: readonly MessageSigning[]
-  /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */
+  /** Returns undefined unless it is an id_token of this issuer under any published key, expired or not. */
   readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
-  /** Signs answers to clients that registered no algorithm for them. */
+  /** The default algorithm of signed answers. */
   readonly responseAlg: JwsAlg
-  /** What answers can be signed with; they change by clock. */
+  /** Algorithms of signed answers, which change by the clock. */
   readonly responseAlgs: () => readonly JwsAlg[]
 }
 
 /** How requests reach `/authorize`. */
 export interface RequestSources {
   readonly pushedRequests: PushedRequests
-  /** Requests that their client has not pushed are refused (RFC 9126 §5). */
+  /** Whether requests that were not pushed are refused (RFC 9126 §5). */
   readonly requirePushedRequests: boolean
   readonly requestObjects: RequestObjects
-  /** The client that was probably meant. Only an issuer on loopback has it: who reads its error pages is a developer. */
+  /**
+   * Finds the client that was probably meant. Only set for an issuer on loopback, whose error pages are read by
+   * developers.
+   */
   readonly meantClient?: ((clientId: string) => string | undefined) | undefined
 }
 
 /** How people sign in and consent. */
 export interface SignInMethods {
-  /** By id, in the order of the configuration. */
+  /** Keyed by id, in the order of the configuration. */
   readonly methods: ReadonlyMap<string, SignInMethod>
   readonly accounts: AccountLookup
   readonly isLocalSubject: HasSubject
-  /** Absent: the core's own page asks. */
+  /** If absent, the core's own page asks. */
   readonly consentMethod?: ConsentMethod | undefined
   readonly signInAttempts: OneTimeStore<AttemptRecord>
-  /** How many of them one address may have open. */
+  /** Limits how many of them one address may have open. */
   readonly openAttempts: Places
   /** Counts guesses at second factors. */
   readonly secondFactorGuesses: AttemptLimiter
-  /** How far the clock of another may be off. */
+  /** Allowed difference to the clocks of others. */
   readonly clockToleranceSeconds: number
 }
 
-/** What is kept of people who sign in. */
+/** Records of people who sign in. */
 export interface SignInRecords {
   readonly sessions: RecordLookup<Session>
   readonly sessionIndex: RecordStore<SessionEntry>
   readonly sessionTtlSeconds: number
   readonly interactions: OneTimeStore<Interaction>
-  /** How many of them one address may have open. */
+  /** Limits how many of them one address may have open. */
   readonly openSignIns: Places
   readonly consents: RecordStore<Consent>
-  /** Secrets that all replicas share. */
+  /** Secrets shared by all replicas. */
   readonly secrets: RecordStore<string>
   readonly revocations: RevocationStore
 }
 
-/** Where what clients are granted is recorded. */
+/** Records of what clients are granted. */
 export interface GrantRecords {
   readonly codes: OneTimeStore<AuthorizationCode>
   readonly codeTtlSeconds: number
@@ -107,7 +113,7 @@ export interface GrantRecords {
   readonly sessionClients: SessionClients
 }
 
-/** What nearly every endpoint that people meet takes. */
+/** Options of nearly every endpoint that people use. */
 export interface CommonOptions {
   readonly issuer: string
   readonly clock: Clock

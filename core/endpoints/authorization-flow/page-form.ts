@@ -6,7 +6,7 @@ import { hasInk } from '../../plain-text.js'
 import type { EndpointRequest } from '../message.js'
 import { withQuery } from './with-query.js'
 
-/** Throws `invalid_request` when a field came twice. */
+/** Throws `invalid_request` when a field is repeated. */
 export const checkForm = ({ form }: EndpointRequest): void => {
   if (form.repeated.size > 0) throw new OAuthError('invalid_request', said('field_twice'))
 }
@@ -18,22 +18,23 @@ export const refuseForgery = (): never => {
   })
 }
 
-/** The host of a site. Names of loopback and schemes of applications say nothing about who is behind them. */
+/** The host of a site. Loopback names and application schemes say nothing about who is behind them. */
 const returnsTo = (redirectUri: string | undefined): Pick<ClientOnPage, 'returnsTo'> => {
   if (redirectUri === undefined) return {}
   const { protocol, host } = new URL(redirectUri)
   return protocol === 'https:' ? { returnsTo: host } : {}
 }
 
-/** A client of an earlier version may have a name that nobody sees. */
+/** A client from an earlier version may have an invisible name. */
 const nameOf = ({ client_name: name, client_id: id }: Client): string =>
   name !== undefined && hasInk(name) ? name : id
 
-/** `redirectUri`: where this page's request leads back to. */
+/** `redirectUri` is where this page's request returns to. */
 export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage => ({
   clientId: client.client_id,
   name: nameOf(client),
-  // The host of the picture would learn who was sent here, and show anything, before anybody has allowed it something.
+  // The picture's host would learn who was sent here, and could show anything, before the person has allowed the
+  // client anything.
   ...(client.logo_uri !== undefined && !isOpenlyRegistered(client) && { logoUri: client.logo_uri }),
   ...(client.client_uri !== undefined && { clientUri: client.client_uri }),
   ...(client.policy_uri !== undefined && { policyUri: client.policy_uri }),
@@ -42,8 +43,8 @@ export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage
 })
 
 /**
- * For an error page of a client that is known for certain: its look and its name, and where it begins a sign-in (OIDC Core §4) or has its
- * home. The page leads to no other address, whatever the request says.
+ * For an error page of a verified client: its theme and name, and where it starts a sign-in (OIDC Core §4) or has its
+ * home. The page leads to no other address, whatever the request contains.
  */
 export const leadBack = (
   client: Client,
@@ -55,7 +56,7 @@ export const leadBack = (
     client.initiate_login_uri === undefined ? client.client_uri : withQuery(client.initiate_login_uri, { iss: issuer }),
 })
 
-/** What goes wrong on a page of this client's leads back to it. */
+/** Lets error pages of this client lead back to it. */
 export const leadingBack = async <Result>(
   client: Client,
   issuer: string,

@@ -3,8 +3,8 @@ import type { ParameterList } from '../../oauth/requests/params.js'
 import type { EndpointRequest } from '../message.js'
 
 /**
- * The parameters of a request: those of the body of a POST, else those of the query. Throws `invalid_request` when a POST
- * carries one name in both, because which of the two counts is not for us to choose (RFC 6749 §3.1).
+ * The parameters of a request: those of a POST body, otherwise those of the query. Throws `invalid_request` when a
+ * POST has one name in both, because it is unclear which one counts (RFC 6749 §3.1).
  */
 export const getParameters = ({ method, query, form }: EndpointRequest): ParameterList => {
   if (method !== 'POST') return query

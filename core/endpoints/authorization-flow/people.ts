@@ -10,34 +10,37 @@ import { signInOf } from '../../oauth/subjects/subject-end.js'
 import type { EndpointRequest } from '../message.js'
 import type { CommonOptions, SignInMethods, SignInRecords } from './options.js'
 
-/** Somebody who is signed in. */
+/** A signed-in person. */
 export interface Person extends FoundSession {
   readonly account: Account
 }
 
-/** A client's request, as far as it says whom it is for. */
+/** The parts of a client's request that say whom it is for. */
 export interface AskedFor {
   readonly http: EndpointRequest
   readonly client: Client
   readonly request: AuthorizationRequest
-  /** Undefined before an interaction has begun. */
+  /** Undefined before an interaction has started. */
   readonly interactionId?: string
 }
 
-/** Who is signed in in a browser. All throws `Unavailable`. */
+/** The people signed in in a browser. Everything throws `Unavailable`. */
 export interface People {
-  /** The sessions that the browser sent, found or not. */
+  /** The sessions that the browser sent, existing or not. */
   sessionsOf(http: EndpointRequest): BrowserSessions
-  /** The current person; undefined also when the account is gone, or the sign-in was ended. */
+  /** The current person. Also undefined when the account is gone or the sign-in was ended. */
   signedIn(http: EndpointRequest): Promise<Person | undefined>
   /** The people of these sessions, by default of all that the browser sent: the current one first, each once. */
   everybody(http: EndpointRequest, browser?: BrowserSessions): Promise<readonly Person[]>
   /**
-   * Whom a request is for: the person who was chosen for it, else the one whom the client demands, else the current one. Only
-   * where the current one will not do is a store asked for others.
+   * The person that a request is for: the one chosen for it, otherwise the one the client requires, otherwise the
+   * current one. A store is asked for others only if the current one does not fit.
    */
   personFor(asked: AskedFor): Promise<{ readonly person: Person | undefined; readonly isChosen: boolean }>
-  /** Stands in an address for the choice of this person in this interaction: good in this browser, and nowhere else. */
+  /**
+   * A value for addresses that stands for the choice of this person in this interaction. It only works in this
+   * browser.
+   */
   choiceOf(http: EndpointRequest, interactionId: string, session: Session): string
 }
 
@@ -100,7 +103,7 @@ export const createPeople = ({ accounts, revocations, subjects, cookies, session
   }
 }
 
-/** Does `login_hint` name this person, who is signed in here? Nobody else is looked for. */
+/** Whether `login_hint` names this signed-in person. No other account is looked up. */
 export const isHinted = (hint: string, { session, account }: Person): boolean => {
   const name = canonicalUsername(hint)
   const { preferred_username: preferred, email } = account.claims
@@ -110,7 +113,7 @@ export const isHinted = (hint: string, { session, account }: Person): boolean =>
   return name !== undefined && names.includes(name)
 }
 
-/** What tells people of the same name apart, where there is such a thing. */
+/** What distinguishes people with the same name, if anything does. */
 export const secondName = ({ session, account }: Person): string | undefined => {
   const { email } = account.claims
   return [session.username, email].find(

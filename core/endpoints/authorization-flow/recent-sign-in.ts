@@ -1,9 +1,9 @@
 import { epochSeconds, type Clock } from '../../clock.js'
 import type { Session } from '../../interaction/session.js'
 
-/** Seconds: as long as somebody changes things in one visit, and less than a browser is left alone for. */
+/** Seconds: long enough for several changes in one visit, and shorter than a browser is left unattended. */
 export const recentSeconds = 600
 
-/** Did this person prove who they are a moment ago? Asked before what makes an account weaker. */
+/** Whether this person signed in recently, which is checked before changes that weaken an account. */
 export const isRecent = ({ authTime }: Pick<Session, 'authTime'>, clock: Clock): boolean =>
   epochSeconds(clock) - authTime < recentSeconds

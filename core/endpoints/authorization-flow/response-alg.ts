@@ -4,10 +4,10 @@ import type { RequestRules } from './options.js'
 
 type ResponseAlgs = Pick<RequestRules, 'responseAlg' | 'responseAlgs'>
 
-/** What signed answers to this client are signed with. */
+/** The algorithm of signed answers to this client. */
 export const responseAlgOf = (client: Client, { responseAlg }: ResponseAlgs): JwsAlg =>
   client.authorization_signed_response_alg ?? responseAlg
 
-/** Is there a key for it now? */
+/** Whether there is a key for it now. */
 export const canSignResponses = (client: Client, options: ResponseAlgs): boolean =>
   options.responseAlgs().includes(responseAlgOf(client, options))

@@ -11,11 +11,14 @@ export interface StepInput {
   readonly client: Client
   readonly rules: RequestRules
   readonly signal: AbortSignal
-  /** What the steps before have found. */
+  /** The results of earlier steps. */
   readonly before: StepResult
 }
 
-/** Checks one parameter and says what it adds to the request. Throws `OAuthError`, which goes to the client, or `Unavailable`. */
+/**
+ * Checks one parameter and returns what it adds to the request. Throws `OAuthError`, which goes to the client, or
+ * `Unavailable`.
+ */
 export type Step = (input: StepInput) => StepResult | Promise<StepResult>
 
 export const nothing: StepResult = {}

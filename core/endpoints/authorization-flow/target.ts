@@ -7,12 +7,12 @@ import { explainRedirectUri } from './explain-redirect-uri.js'
 import { isRegisteredRedirectUri } from '../../oauth/requests/redirect-uri.js'
 import { findResponseMode } from '../../oauth/requests/response-mode.js'
 
-/** Longer ones are refused, and not echoed: anyone may have a state stored, until a sign-in is over. */
+/** Longer ones are refused and not echoed, because anyone can have a state stored until a sign-in ends. */
 const maxStateBytes = 2048
 
 export const isStateTooLong = (state: string): boolean => Buffer.byteLength(state) > maxStateBytes
 
-/** Throws `invalid_request` when the parameter came twice. */
+/** Throws `invalid_request` when the parameter is repeated. */
 export const checkOnce = (params: ParameterList, name: string): void => {
   if (params.repeated.has(name)) throw new OAuthError('invalid_request', `The parameter ${name} was sent twice.`)
 }
@@ -20,8 +20,9 @@ export const checkOnce = (params: ParameterList, name: string): void => {
 const unregistered = said('unknown_redirect_uri')
 
 /**
- * Where the answer may go: the rule of who may leave out `redirect_uri` is OIDC Core §3.1.2.1's. Throws `invalid_request`
- * and, for a redirect URI of another client, `invalid_redirect_uri`; its page names the client, and explains `shown` where it is given.
+ * Where the answer may go. OIDC Core §3.1.2.1 says when `redirect_uri` may be omitted. Throws `invalid_request` and,
+ * for another client's redirect URI, `invalid_redirect_uri`, whose page names the client and explains `shown` if
+ * given.
  */
 export const getTarget = (params: ParameterList, client: Client, shown?: string): AnswerTarget => {
   checkOnce(params, 'redirect_uri')

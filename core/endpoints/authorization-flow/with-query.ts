@@ -5,9 +5,9 @@ const encode = (parameters: Parameters): string =>
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join('&')
 
-/** Appended to the URI as it is registered: a URL parser would rewrite it. */
+/** Appended to the URI as registered, because a URL parser would rewrite it. */
 export const withQuery = (uri: string, parameters: Parameters): string =>
   `${uri}${uri.includes('?') ? '&' : '?'}${encode(parameters)}`
 
-/** As OAuth 2.0 Multiple Response Types §2.1 has it. */
+/** Follows OAuth 2.0 Multiple Response Types §2.1. */
 export const withFragment = (uri: string, parameters: Parameters): string => `${uri}#${encode(parameters)}`

@@ -17,8 +17,8 @@ import { getClient, getPushedRequestUri, originAndPath } from './request.js'
 const steps = stepsAt('authorization')
 
 /**
- * GET and POST `/authorize` (RFC 6749 §3.1, OIDC Core §3.1.2). What may not be answered to the client is thrown as
- * `OAuthError`; everything else goes to its redirect URI.
+ * GET and POST `/authorize` (RFC 6749 §3.1, OIDC Core §3.1.2). An error that must not go to the client is thrown as
+ * `OAuthError`; all others go to its redirect URI.
  */
 export const authorizationEndpoint = {
   path: '/authorize',
@@ -67,15 +67,15 @@ type Options = RequestRules & RequestSources & Pick<CommonOptions, 'clients'>
 export const createAuthorizationEndpoint = (options: Options, flow: Flow): RecordedHandler => {
   const { pushedRequests, requestObjects } = options
 
-  /** Stores the request and sends the browser to the page where the person answers. */
+  /** Stores the request and redirects the browser to the page where the person answers. */
   const interact = async ({ http, request }: AuthorizationContext, to: InteractionPage): Promise<Reply> => {
     const { id, cookies } = await flow.interactions.begin({ request }, http.cookie(flow.cookies.browser), http.address)
     return redirect(flow.interactions.pageUrl(id, to), cookies)
   }
 
   /**
-   * A form that another site posts comes without our cookies, so a cookie that we set now would replace the one that ties
-   * the browser's other sign-ins. The page it is sent to is got with the cookies.
+   * Another site's form comes without our cookies, so setting a cookie now would replace the one that binds the
+   * browser's other sign-ins. The page it is redirected to is fetched with cookies.
    */
   const lacksLaxCookies = (http: EndpointRequest): boolean =>
     http.method === 'POST' &&

@@ -6,7 +6,10 @@ import { isPushedRequestUri } from '../../oauth/requests/pushed-request.js'
 import { checkOnce } from '../authorization-flow/target.js'
 import { hideTokens } from '../../opaque-token.js'
 
-/** The client that asks. With `meant`, the page says which id was probably meant. Throws `invalid_request`, `invalid_client`, `Unavailable`. */
+/**
+ * The requesting client. With `meant`, the page says which id was probably meant. Throws `invalid_request`,
+ * `invalid_client`, `Unavailable`.
+ */
 export const getClient = async (
   params: ParameterList,
   clients: Pick<ClientDirectory, 'find'>,
@@ -36,7 +39,7 @@ export const getClient = async (
   return client
 }
 
-/** The reference of a pushed request. What else comes with it, but for `client_id`, counts for nothing (RFC 9126 §4). */
+/** The reference of a pushed request. All other parameters except `client_id` are ignored (RFC 9126 §4). */
 export const getPushedRequestUri = (params: ParameterList): string | undefined => {
   const uri = params.values.get('request_uri')
   if (uri === undefined || !isPushedRequestUri(uri)) return undefined
@@ -47,8 +50,8 @@ export const getPushedRequestUri = (params: ParameterList): string | undefined =
 const maxLength = 200
 
 /**
- * Of a URI that was sent: enough to find a typing error, and nothing of its query, fragment or userinfo, which may be
- * secret, and no token in its path. At most 200 characters; undefined when it is no URI.
+ * Reduces a URI to what is needed to find a typing error, without query, fragment and userinfo, which may be secret,
+ * and without tokens in the path. At most 200 characters; undefined when it is not a URI.
  */
 export const originAndPath = (uri: string): string | undefined => {
   if (!URL.canParse(uri)) return undefined

@@ -39,8 +39,9 @@ export interface ApprovalsOptions
 }
 
 /**
- * What waits for a person, for a device that is enrolled here: GET lists it, POST takes a decision. Each request is signed by the
- * attested key, and a decision once more, over a copy of what was shown (PSD2 RTS art. 5: dynamic linking).
+ * Requests that wait for a person's approval, for a device enrolled here: GET lists them, POST accepts a decision.
+ * The attested key signs each HTTP request, and also each decision over a copy of what was shown (PSD2 RTS art. 5:
+ * dynamic linking).
  */
 export const approvalsEndpoint = {
   path: '/approvals',
@@ -55,7 +56,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
   const { requests, waiting, pending, limits, clients, grantIndex, acrs, defaultAudience, clock, audit, pings } =
     options
 
-  /** A device of the person, that nobody has revoked. */
+  /** The signer must be a device of the person that was not revoked. */
   const checkDevice = async (http: EndpointRequest, seen: RequestTrail): Promise<SignedBy> => {
     if (http.query.values.size > 0)
       throw attestationError('InvalidRequest', { description: 'This endpoint takes no query.' })
@@ -69,7 +70,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     return device
   }
 
-  /** Undefined where its client may not have it any more. */
+  /** Undefined when its client may no longer have it. */
   const clientOf = async ({ clientId }: BackchannelRequest): Promise<Client | undefined> => {
     const client = await clients.findEnabled(clientId)
     return client?.grant_types.includes(cibaGrant) ? client : undefined
@@ -88,7 +89,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     return json(200, { approvals: shown.flat() })
   }
 
-  /** The grant is made of what is stored, which is what was signed. */
+  /** The grant is made from the stored request, which is what was signed. */
   const approvalOf = (request: BackchannelRequest): BackchannelApproval => {
     const { clientId, subject, scope, resource, authorizationDetails, wantedAcr } = request
     const acr = acrOf(acrs, { amr: approvalMethods }, wantedAcr)
@@ -97,7 +98,8 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
       clientId,
       subject,
       scope,
-      // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
+      // Stored explicitly, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707
+      // §2.2).
       resource: resource.length > 0 ? resource : [defaultAudience],
       authentication: { auth_time: epochSeconds(clock), amr: approvalMethods, ...(acr !== undefined && { acr }) },
       ...(authorizationDetails && { authorizationDetails }),
@@ -108,7 +110,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     const signed = readText(readJsonObject(http), 'decision')
     const { approvalId, decision, request: shown } = await options.checkApproval(signed, key)
     const found = await requests.findByUserCode(approvalId)
-    // Of another person it is as unknown as one that never was.
+    // Another person's request is reported as unknown, like one that does not exist.
     if (found?.request.subject !== principal.subject) throw attestationError('ApprovalUnknown')
     const { request, state } = found
     const client = await clientOf(found.request)

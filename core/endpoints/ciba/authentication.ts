@@ -27,7 +27,7 @@ export interface BackchannelAuthenticationOptions
   readonly requestObjects: RequestObjects
   readonly accounts: AccountLookup
   readonly notifyDevices: NotifyDevices
-  /** The most that a request may wait, and what it waits where its client does not say. */
+  /** The longest lifetime of a request, and the default when its client gives none. */
   readonly ttlSeconds: number
 }
 
@@ -41,7 +41,7 @@ const parameters = formParameters(
 /** OpenID CIBA Core §7.3. */
 const intervalSeconds = 5
 
-/** What fits on the smallest screen (OpenID CIBA Core §7.1). */
+/** Fits on the smallest screen (OpenID CIBA Core §7.1). */
 const maxBindingMessage = 100
 
 /** `POST /bc-authorize` (OpenID CIBA Core §7.1). */
@@ -62,7 +62,7 @@ export const backchannelAuthenticationEndpoint = {
 export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuthenticationOptions): RecordedHandler => {
   const { authenticateClient, requestObjects, accounts, requests, waiting, limits, clock, audit } = options
 
-  /** The name of one person that is the subject of another names nobody. */
+  /** A person's name that is another person's subject is ambiguous, so it finds nobody. */
   const findByHint = async (hint: string, signal: AbortSignal): Promise<Account | undefined> => {
     const [named, own] = await Promise.all([accounts.findByUsername?.(hint, signal), accounts.find(hint, signal)])
     return named && own && named.subject !== own.subject ? undefined : (named ?? own)
@@ -170,7 +170,7 @@ const checkGrant = (client: Client): void => {
   throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
 }
 
-/** OpenID CIBA Core §7.1: one hint, and one alone. */
+/** OpenID CIBA Core §7.1: exactly one hint is required. */
 const checkHints = ({ values }: ParameterList): void => {
   if (values.has('request_uri')) invalidRequest('The parameter request_uri is not supported here.')
   if (values.has('login_hint_token')) invalidRequest('The parameter login_hint_token is not supported.')

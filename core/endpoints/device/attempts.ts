@@ -5,23 +5,29 @@ import { minuteOf } from '../../limits/minute-shares.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 
 /**
- * One person, in however many sessions: ten devices an hour cost no waiting, and a guesser is down to four codes an hour
- * of 20^8 (RFC 8628 §5.1).
+ * One person in any number of sessions: ten devices an hour cost no delay, and a guesser is limited to four codes an
+ * hour of 20^8 (RFC 8628 §5.1).
  */
 const perPerson: AttemptPolicy = { free: 20, baseDelaySeconds: 2, maxDelaySeconds: 900, forgetAfterSeconds: 3600 }
 
-/** Many people may share an address, and nobody's success clears what others counted: so it slows guessing and locks nobody out. */
+/**
+ * Many people may share an address, and one person's success does not clear the counts of others, so this slows
+ * guessing and locks nobody out.
+ */
 const perAddress: AttemptPolicy = { free: 100, baseDelaySeconds: 1, maxDelaySeconds: 15, forgetAfterSeconds: 900 }
 
-/** However many people and addresses guess together: at 300 codes a minute one of 100 that wait is found in a year and a half. */
+/**
+ * However many people and addresses guess together, at 300 codes a minute one of 100 waiting codes is found in a year
+ * and a half.
+ */
 const perService = minutePolicy(300)
 
-/** What asks without a secret costs a record each time; a household that switches on all it has stays below. */
+/** A request without a secret costs a record each time. A household that switches on all its devices stays below. */
 const startsPerAddress = minutePolicy(60)
 
 /**
- * Counts one user code that was typed, right or wrong: a right one clears nothing, or a guesser would type one of his own
- * now and then. Gives the seconds to wait; 0: go on. Throws `Unavailable`.
+ * Counts one typed user code, right or wrong: a right one clears nothing, or a guesser could type one of their own in
+ * between. Returns the seconds to wait, or 0. Throws `Unavailable`.
  */
 export const takeUserCodeAttempt = async (
   attempts: AttemptLimiter,
@@ -34,13 +40,13 @@ export const takeUserCodeAttempt = async (
   if (byAddress && !byAddress.allowed) return byAddress.retryAfterSeconds
   const byPerson = await attempts.take('user_code', subject, perPerson)
   if (!byPerson.allowed) return byPerson.retryAfterSeconds
-  // Last, so that who is refused already fills up nothing.
+  // Comes last, so that callers already refused do not use up the common limit.
   return (await attempts.take('user_code_minute', String(minuteOf(clock)), perService)).retryAfterSeconds
 }
 
 /**
- * Gives back the attempt of a person who decides about a code: typing it was counted already, so that a sign-in counts
- * once. What others counted, and earlier guesses of the same person, stay. Throws `Unavailable`.
+ * Gives back the attempt of a person who decides about a code, because typing it was already counted; a sign-in thus
+ * counts once. Counts of others and earlier guesses of the same person stay. Throws `Unavailable`.
  */
 export const giveBackUserCodeAttempt = async (
   attempts: AttemptLimiter,
@@ -54,7 +60,7 @@ export const giveBackUserCodeAttempt = async (
   ])
 }
 
-/** Counts one device code that a public client asks for. Gives the seconds to wait; 0: go on. Throws `Unavailable`. */
+/** Counts one device code for a public client. Returns the seconds to wait, or 0. Throws `Unavailable`. */
 export const takeDeviceStart = async (attempts: AttemptLimiter, address: string, clock: Clock): Promise<number> => {
   const bucket = addressBucket(address)
   if (bucket === undefined) return 0

@@ -19,7 +19,7 @@ import type { DeviceOptions } from './options.js'
 export interface DeviceAuthorizationOptions
   extends DeviceOptions, RequestRules, Pick<CommonOptions, 'issuer' | 'clock' | 'audit'> {
   readonly authenticateClient: ClientAuthentication
-  /** How many codes of public clients one address may have open. */
+  /** Limits how many codes of public clients one address may have open. */
   readonly openCodes: Places
   readonly ttlSeconds: number
 }
@@ -29,7 +29,7 @@ const steps = stepsAt('device_authorization')
 /** RFC 8628 §3.2. */
 const intervalSeconds = 5
 
-/** Of 25 billion user codes another free one is found at once. */
+/** With 25 billion user codes, another free one is found at once. */
 const maxTries = 5
 
 const parameters = formParameters('scope', 'resource')
@@ -61,7 +61,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
     })
   }
 
-  /** What the address of a public client may ask for. Gives the place of the code that is to come. */
+  /** Applies the limits of the address to a public client. Returns the slot of the coming code. */
   const enter = async (client: Client, request: DeviceRequest): Promise<Place | undefined> => {
     const { address } = request
     if (!isPublicClient(client)) return undefined

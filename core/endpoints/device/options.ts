@@ -3,6 +3,6 @@ import type { AttemptLimiter, DeviceCodeStore } from '../../storage/ports.js'
 
 export interface DeviceOptions {
   readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
-  /** Counts what was typed for a user code, and codes that public clients ask for. */
+  /** Counts typed user codes, and codes for public clients. */
   readonly attempts: AttemptLimiter
 }

@@ -12,11 +12,11 @@ import type { Declaration } from '../endpoint.js'
 import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { page, redirect, type Handler, type EndpointRequest, type Reply } from '../message.js'
 
-/** Good for this person's page and no other; `confirm` names the code that was shown to be decided. */
+/** Valid only for this person's page. `confirm` names the code that was shown for a decision. */
 export const deviceCsrf = (browser: string, { session }: Person, confirm = ''): string =>
   csrfToken(browser, 'device', `${confirm}\n${session.sid}\n${session.subject}`)
 
-/** Somebody else may sign in, and finds the same code in the field. */
+/** Another person can sign in, and finds the same code in the field. */
 export const accountOnPage = (issuer: string, { account, session }: Person, userCode: string | undefined) => {
   const query = userCode === undefined ? '' : `?${new URLSearchParams({ user_code: userCode })}`
   return { name: displayName(account, session.username), otherUrl: otherAccountUrl(`${issuer}/device${query}`) }
@@ -40,15 +40,15 @@ export const createShowEntry =
   }
 
 /**
- * GET `/device`. A code in the address fills in the field and does nothing else (RFC 8628 §5.4): it is not even looked
- * up. Who is not signed in signs in first, so that guesses are somebody's.
+ * GET `/device`. A code in the address fills in the field and does nothing else (RFC 8628 §5.4); it is not even
+ * looked up. People must sign in first, so that guesses can be attributed.
  */
 export const devicePage = {
   path: '/device',
   methods: ['GET'],
   body: 'none',
   errorTitle: 'device_error',
-  // It stores what a sign-in is about before anybody has signed in, as `/authorize` does.
+  // It stores a pending sign-in before anyone has signed in, as `/authorize` does.
   limit: { byAddress: 'authorize', byRefusals: false },
 } as const satisfies Declaration
 

@@ -27,7 +27,7 @@ import { giveBackUserCodeAttempt, takeUserCodeAttempt } from './attempts.js'
 import { accountOnPage, createShowEntry, deviceCsrf } from './page.js'
 import type { DeviceOptions } from './options.js'
 
-/** One form that was sent by our page, in the browser of the person who was shown it. */
+/** A form sent from our page, in the browser of the person who saw it. */
 interface Sent {
   readonly http: EndpointRequest
   readonly person: Person
@@ -46,8 +46,8 @@ const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceR
 }
 
 /**
- * POST `/device/verify`: with `user_code` alone it shows what the device asks for; with `decision` as well it decides.
- * The token of the second form is made of the code, so nobody decides what was not shown (RFC 8628 §5.4).
+ * POST `/device/verify`: with `user_code` only, it shows what the device asks for; with `decision`, it decides. The
+ * token of the second form depends on the code, so that only what was shown can be decided (RFC 8628 §5.4).
  */
 export const deviceVerification = {
   path: '/device/verify',
@@ -124,12 +124,12 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
 
   const answer = async (sent: Sent): Promise<Reply> => {
     const { http, person, userCode, decision } = sent
-    // Before the look-up, so that parallel guesses are counted.
+    // Counted before the look-up, so that parallel guesses are counted.
     const wait = await takeUserCodeAttempt(attempts, person.session.subject, http.address, clock)
     if (wait > 0) return locked(sent, wait)
     const code = userCode === undefined ? undefined : await deviceCodes.findByUserCode(userCode)
     const client = code && (await clients.findEnabled(code.request.clientId))
-    // Ten minutes are long enough for a client to be shut out.
+    // A client can be disabled within these ten minutes.
     if (code === undefined || client === undefined || !client.grant_types.includes(deviceCodeGrant)) return wrong(sent)
     if (code.state !== 'pending') return isOver(sent, code.state)
     switch (decision) {
@@ -147,7 +147,7 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
   return async (http) => answer(await readSent(http, flow))
 }
 
-/** What was sent by the form that was shown to this person. Throws `access_denied`. */
+/** What was sent with the form that this person saw. Throws `access_denied`. */
 const readSent = async (http: EndpointRequest, flow: Flow): Promise<Sent> => {
   checkForm(http)
   const person = await flow.signedIn(http)
@@ -195,7 +195,8 @@ const approvalOf = (
   subject: session.subject,
   scope,
   ...(offline && { offline }),
-  // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
+  // Stored explicitly, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707
+  // §2.2).
   resource: resource.length > 0 ? resource : [defaultAudience],
   authentication: authenticationOf(session, acrs),
 })

@@ -17,14 +17,14 @@ interface LoginReplies {
   readonly begin: (context: LoginContext, method: SignInMethod) => Promise<Reply>
 }
 
-/** Takes a form of the login page whose CSRF token was checked. */
+/** Handles a form of the login page whose CSRF token was checked. */
 export const createAnswerLogin = (
   { methods }: Pick<ShowLoginOptions, 'methods'>,
   flow: Flow,
   { attempts, run, complete }: SignInParts,
   { show, begin }: LoginReplies,
 ) => {
-  /** A form that says no method is that of the first one that has a form. */
+  /** A form that names no method is for the first method that has a form. */
   const methodOf = (own: OwnInteraction): SignInMethod => {
     const id = own.http.form.values.get('method')
     const method = id === undefined ? firstMethods(methods).find(({ kind }) => kind === 'form') : methods.get(id)
@@ -32,7 +32,7 @@ export const createAnswerLogin = (
     return method
   }
 
-  /** Another second factor than the one that waits, which stays as it is. */
+  /** Starts another second factor than the pending one, which is left as it is. */
   const beginInstead = async ({ visit, page: about }: LoginContext, method: SignInMethod): Promise<Reply> => {
     const { http, interactionId, browserCookie } = visit.own
     const id = http.form.values.get('attempt') ?? ''
@@ -68,7 +68,7 @@ export const createAnswerLogin = (
     const answer = Object.fromEntries([...values].filter(([name]) => !notAnswers.has(name)))
     const attempt = redeemed?.outcome === 'won' && id !== undefined ? { ...redeemed.attempt, id } : undefined
     const step = await complete(visit, { method, answer, ...(attempt && { attempt }) })
-    // Got again rather than answered here: a reload, or a second click, must not send the password once more.
+    // Redirects instead of answering, because a reload or second click must not send the password again.
     if (step.outcome !== 'problem')
       return redirect(stepUrl(flow.interactions, own, step), step.outcome === 'signed-in' ? step.cookies : [])
     return show(visit, about, { front: method.id, failed: step, username: answer['username'] })

@@ -17,18 +17,21 @@ export interface LoginContext {
   readonly page: Partial<LoginPage>
 }
 
-/** Asks somebody to sign in, on the page or elsewhere. */
+/** Asks a person to sign in, on the page or elsewhere. */
 export const createAskLogin = (
   { methods, clock }: Pick<ShowLoginOptions, 'methods' | 'clock'>,
   flow: Flow,
   { attempts, run }: Pick<SignInParts, 'attempts' | 'run'>,
   show: ShowLogin,
 ) => {
-  /** Somebody at this very interaction has, who is not whom the client wants: the place elsewhere would say the same again. */
+  /**
+   * Someone has signed in at this interaction who is not the person the client wants; asking elsewhere again would
+   * give the same result.
+   */
   const hasSignedIn = async ({ http, interactionId }: OwnInteraction): Promise<boolean> =>
     (await flow.everybody(http)).some(({ session }) => session.interactionId === interactionId)
 
-  /** Somebody has pressed the button of a method that is not in front, or is elsewhere. */
+  /** The person pressed the button of a method that is elsewhere or not in front. */
   const begin = async ({ visit, page: about }: LoginContext, method: SignInMethod): Promise<Reply> => {
     const address = flow.interactions.pageUrl(visit.own.interactionId, 'login')
     if (method.kind !== 'redirect') return redirect(withQuery(address, { method: method.id }))
@@ -41,7 +44,7 @@ export const createAskLogin = (
     return show(visit, about, { front: undefined, failed: { method, problem: 'unavailable' } })
   }
 
-  /** The page as its address says, for somebody who is to sign in. */
+  /** The page in the state that its address describes, for a person who is to sign in. */
   const ask = async (context: LoginContext, username: string | undefined): Promise<Reply> => {
     const { visit, page: about } = context
     const { http, interactionId, browserCookie } = visit.own

@@ -9,7 +9,7 @@ import type { SignInParts } from './sign-in-parts.js'
 import { visitOf } from './sign-in-visit.js'
 import { stepUrl } from './login-address.js'
 
-/** GET `/sign-in/{method}/callback`: where a browser comes back to from a method that is somewhere else. */
+/** GET `/sign-in/{method}/callback`: where a browser returns from a method that is elsewhere. */
 export const signInCallback = {
   path: '/sign-in/{method}/callback',
   methods: ['GET'],
@@ -20,7 +20,7 @@ export const signInCallback = {
 
 type Options = Pick<SignInMethods, 'methods'> & Pick<CommonOptions, 'clients' | 'refusals'>
 
-/** Nothing in the address says where to go next: the browser's own attempt does. */
+/** Nothing in the address decides where to go next; the browser's own attempt does. */
 export const createSignInCallback = (options: Options, flow: Flow, parts: SignInParts): Handler => {
   const { attempts, run, complete } = parts
 
@@ -38,13 +38,14 @@ export const createSignInCallback = (options: Options, flow: Flow, parts: SignIn
     const id = values.get('state')
     if (!isOpaqueToken(id)) return refuseOver()
     const answer = Object.fromEntries(values)
-    // Before anything is used up: who began a sign-in knows its callback, and only who was there brings the answer.
+    // Checked before anything is used up: whoever starts a sign-in knows its callback, but only someone who was there
+    // has the answer.
     const fault = await run.findFault(http, method, id, answer)
     if (fault !== undefined) return refuse(http, method, fault)
     const redeemed = await attempts.redeem(id, { browserCookie, method: method.id })
     if (redeemed.outcome === 'unknown' || browserCookie === undefined)
       return refuse(http, method, 'the browser did not begin this sign-in, or it is over')
-    // A reload, or a second tab: the person may be signed in by now, and goes on.
+    // After a reload or in a second tab, the person may be signed in already, and continues.
     if (redeemed.outcome === 'used') return redirect(flow.interactions.pageUrl(redeemed.interactionId, 'login'))
     const { attempt } = redeemed
     const purpose = await flow.interactions.find(attempt.interactionId, browserCookie)

@@ -16,27 +16,30 @@ import {
   type StartOptions,
 } from './start-sign-in.js'
 
-/** What a method was answered with. */
+/** The answer to a method. */
 export interface Answered {
   readonly method: SignInMethod
   readonly answer: Answer
-  /** Absent for a form that came first. */
+  /** Absent for a first method with a form. */
   readonly attempt?: OpenAttempt & { readonly id: string }
 }
 
 export type CompleteOptions = StartOptions & Pick<SignInMethods, 'secondFactorGuesses'> & Pick<RequestRules, 'acrs'>
 
-/** Of second factors: who is asked for one knew the first, so nobody else can lock the person out. */
+/** Limits guesses at second factors. Reaching one requires the first factor, so nobody else can lock the person out. */
 const guesses: AttemptPolicy = { free: 5, baseDelaySeconds: 1, maxDelaySeconds: 900, forgetAfterSeconds: 86_400 }
 
-/** Takes the answer to a method as far as a session, a second factor or a problem. All throws `OAuthError`, `Unavailable`. */
+/**
+ * Processes the answer to a method up to a session, a second factor or a problem. Everything throws `OAuthError`,
+ * `Unavailable`.
+ */
 export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: RunMethod, endSession: EndSession) => {
   const { methods, acrs, clock, refusals, secondFactorGuesses: limiter } = options
   const start = createStartSignIn(options, flow, endSession)
 
   const refuse = createRefuseSignIn(refusals)
 
-  /** Asks the next method that the person has; undefined: no further one is asked. */
+  /** Starts the next method that the person has. Undefined if no further one is required. */
   const beginNext = async (visit: CompleteVisit, passed: PassedSoFar, begun: number): Promise<Begun | undefined> => {
     const skipped = new Set<string>()
     for (;;) {
@@ -54,7 +57,7 @@ export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: 
     found: Omit<Extract<SignInStep, { outcome: 'problem' }>, 'outcome' | 'method'>,
   ) => {
     const problem = { outcome: 'problem', method, ...found } as const
-    // A method elsewhere begins with a click, so that nobody is sent round in circles.
+    // A method elsewhere starts with a click, so that nobody is redirected in a loop.
     if (attempt?.passed === undefined || method.kind === 'redirect') return problem
     try {
       return {
@@ -127,7 +130,7 @@ export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: 
 
 export type CompleteSignIn = ReturnType<typeof createCompleteSignIn>
 
-/** Of a first method and a second factor: as good as both, and as old as the older one. */
+/** Joins a first method and a second factor: as strong as both, and as old as the older one. */
 export const joinResults = (first: PassedSignIn, second: PassedSignIn): PassedSignIn => {
   const times = [first.authTime, second.authTime].filter((time) => time !== undefined)
   const acr = second.acr ?? first.acr

@@ -21,8 +21,9 @@ import { createHandedOffConsent, stateOf, type HandedOffConsent, type HandedOffO
 import { getInteraction, openInteraction, sealClient, type OpenInteraction } from './open-interaction.js'
 
 /**
- * GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. Where a plugin asks
- * people elsewhere there is no form: GET sends the browser there, and takes the answer when it comes back.
+ * GET and POST `/interaction/{id}/consent`. The interaction defines what is granted; the form only says yes or no. If
+ * a plugin asks people elsewhere there is no form: GET redirects the browser there, and reads the answer when it
+ * returns.
  */
 export const consentPage = {
   path: '/interaction/{id}/consent',
@@ -40,7 +41,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
   const { pages, audit, detailsTypes } = options
   const handedOff = options.consentMethod && createHandedOffConsent(options, flow, options.consentMethod)
 
-  /** Good for the person who was shown the page and no other, should somebody else sign in meanwhile. */
+  /** Valid only for the person who saw the page, in case another one signs in meanwhile. */
   const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
     csrfToken(browserCookie, interactionId, `consent\n${sid}\n${subject}`)
 
@@ -57,7 +58,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
       client: shown,
       account: {
         name: displayName(account, session.username),
-        // With a hint the client wants this person and no other.
+        // With a hint the client accepts this person only.
         ...(request.subject === undefined && { otherUrl: otherPersonUrl(flow, http, interactionId) }),
       },
       scopes: scopeToAllow(request),
@@ -68,7 +69,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
     return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
-  /** A page that leaves out what is approved is worse than none: the configuration may have changed meanwhile. */
+  /** A page that omits what is being approved is worse than none; the configuration may have changed meanwhile. */
   const describeDetails = (details: readonly AuthorizationDetail[], signal: AbortSignal) =>
     Promise.all(
       details.map((detail) => {
@@ -89,7 +90,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
   const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
     const { http } = open
     checkForm(http)
-    // Who is asked elsewhere was not shown our page.
+    // A person who is asked elsewhere has not seen our page.
     if (handedOff !== undefined) return refuseForgery()
     if (!isCsrfToken(csrfOf(open, session), http.form.values.get('csrf'))) return refuseForgery()
     switch (http.form.values.get('decision')) {
@@ -102,7 +103,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
     }
   }
 
-  /** The person has answered elsewhere, and the browser has come back. */
+  /** The person has answered elsewhere, and the browser has returned. */
   const finish = async (elsewhere: HandedOffConsent, open: OpenInteraction, session: Session, state: string) => {
     const decision = await elsewhere.findDecision(open, session, state)
     if (decision.outcome === 'unknown') return toPage(open, 'consent')
@@ -117,12 +118,12 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
   const toPage = ({ http, interactionId }: OpenInteraction, next: InteractionPage): Reply =>
     redirect(keepChoice(http, flow.interactions.pageUrl(interactionId, next)))
 
-  /** The person whom the request is for, signed in. `asked`: the request needs their consent still. */
+  /** The signed-in person that the request is for. `asked`: whether their consent is still needed. */
   const forPerson = (open: OpenInteraction, person: Person, asked: boolean): Reply | Promise<Reply> => {
     const { http } = open
     const { session } = person
     const state = stateOf(http)
-    // A no counts, even if another tab has said yes meanwhile and nothing would be asked any more.
+    // A refusal counts even if another tab has consented meanwhile and nothing would be asked any more.
     if (handedOff !== undefined && state !== undefined) return finish(handedOff, open, session, state)
     if (http.method === 'POST') return submit(open, session)
     if (!asked) return flow.grant(open, session)

@@ -19,10 +19,10 @@ import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import { sealClient, type OpenInteraction } from './open-interaction.js'
 
 export type Decision =
-  /** The request as far as the person has allowed it. */
+  /** The part of the request that the person has allowed. */
   | { readonly outcome: 'allowed'; readonly request: AuthorizationRequest }
   | { readonly outcome: 'denied' }
-  /** Not this person's answer in this browser, or over: the person is to be asked again. */
+  /** The answer is not this person's in this browser, or has expired, so the person must be asked again. */
   | { readonly outcome: 'unknown' }
 
 export type HandedOffOptions = Pick<SignInMethods, 'signInAttempts' | 'openAttempts'> &
@@ -30,15 +30,15 @@ export type HandedOffOptions = Pick<SignInMethods, 'signInAttempts' | 'openAttem
   Pick<RequestRules, 'detailsTypes' | 'defaultAudience'> &
   Pick<CommonOptions, 'clock' | 'log' | 'refusals'>
 
-/** Has people asked for their consent elsewhere. All throws `OAuthError`, `Unavailable`. */
+/** Asks people for consent elsewhere. Everything throws `OAuthError`, `Unavailable`. */
 export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, method: ConsentMethod) => {
   const { log, detailsTypes: types, defaultAudience, refusals } = options
   const attempts = createSignInAttempts(options.signInAttempts, options.openAttempts)
   const consents = createConsents(options.consents)
-  // No sign-in method has such an id: the attempt of one does not pass for that of the other.
+  // No sign-in method has such an id, so an attempt at one cannot pass for the other.
   const attemptMethod = `consent:${method.id}`
 
-  /** Whatever the method does, the page says that it is an outage, and the person can try again: nothing is used up. */
+  /** Whatever the method does, the page reports an outage, and the person can try again: nothing is used up. */
   const run = async <T>({ http }: OpenInteraction, work: () => Promise<T>): Promise<T> => {
     try {
       return await askPlugin('the consent method', http.signal, work)
@@ -69,7 +69,7 @@ export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, me
     attempts.redeem(state, { browserCookie, method: attemptMethod, interactionId })
 
   return {
-    /** Sends the browser to where its person is asked. */
+    /** Redirects the browser to where the person is asked. */
     async begin(open: OpenInteraction, session: Session): Promise<Reply> {
       const { http, interactionId, browserCookie } = open
       const id = newOpaqueToken()
@@ -89,12 +89,15 @@ export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, me
       return redirect(url)
     },
 
-    /** What the person has answered. Uses nothing up: the interaction is answered once. Throws `consent_required` before there is an answer. */
+    /**
+     * The person's answer. Uses nothing up, because the interaction is answered only once. Throws `consent_required`
+     * before there is an answer.
+     */
     async findDecision(open: OpenInteraction, { sid, subject }: Session, state: string): Promise<Decision> {
       const { http, client, interactionId, browserCookie } = open
       const attempt = await attempts.find(state, browserCookie)
       if (attempt === undefined && (await redeem(open, state)).outcome === 'used') return refuseUsed()
-      // Good for the person who was asked and no other, should somebody else sign in meanwhile.
+      // Valid only for the person who was asked, in case another one signs in meanwhile.
       const isOwn = attempt?.interactionId === interactionId && attempt.method === attemptMethod
       if (!isOwn || attempt.kept?.['sid'] !== sid || attempt.kept['subject'] !== subject) return { outcome: 'unknown' }
       const query = Object.fromEntries(http.query.values)
@@ -108,13 +111,13 @@ export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, me
         await refusals.record(http, { event: 'authorization.refused', why: result.why, client, sub: subject })
         return refuseOver()
       }
-      // Pending, or nothing that is known: no consent.
+      // A pending or unknown answer is not consent.
       throw new OAuthError('consent_required', said('no_answer_yet'))
     },
 
-    /** Gives back what an answered question took up. */
+    /** Releases what an answered question occupied. */
     async forget(open: OpenInteraction, state: string): Promise<void> {
-      // It ends by itself, too.
+      // It also expires by itself.
       await redeem(open, state).catch(ignoreOutage)
     },
   }
@@ -122,6 +125,6 @@ export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, me
 
 export type HandedOffConsent = ReturnType<typeof createHandedOffConsent>
 
-/** The answer that an address asks for. */
+/** The answer that an address refers to. */
 export const stateOf = ({ method, query }: EndpointRequest): string | undefined =>
   method === 'GET' ? query.values.get('state') : undefined

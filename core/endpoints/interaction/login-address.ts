@@ -7,12 +7,12 @@ import type { OwnInteraction } from './open-interaction.js'
 
 const problems: ReadonlySet<string> = new Set<SignInProblem>(['wrong', 'locked', 'again', 'late', 'unavailable'])
 
-/** What the address of the login page says, to show it as it is after a method elsewhere. */
+/** The state of the login page in its address, to restore it after a method elsewhere. */
 export interface LoginAddress {
-  /** Of the method that is to be in front, or that has a problem. */
+  /** The method that is in front, or that has a problem. */
   readonly method?: string | undefined
   readonly problem?: SignInProblem | undefined
-  /** Id of a second factor that waits. */
+  /** Id of a pending second factor. */
   readonly attempt?: string | undefined
 }
 
@@ -25,7 +25,7 @@ export const readLoginAddress = ({ query }: EndpointRequest): LoginAddress => {
   }
 }
 
-/** Where a browser goes after a step: got again rather than answered there, so that a reload sends nothing once more. */
+/** The address after a step. The browser is redirected, so that a reload sends nothing again. */
 export const stepUrl = (interactions: Interactions, { interactionId }: OwnInteraction, step: SignInStep): string => {
   const page = interactions.pageUrl(interactionId, 'login')
   if (step.outcome === 'signed-in') return page

@@ -29,7 +29,7 @@ import { createShowLogin, loginCsrf, type ShowLoginOptions } from './show-login.
 import type { SignInParts } from './sign-in-parts.js'
 import { clientVisit, ownPageVisit } from './sign-in-visit.js'
 
-/** GET and POST `/interaction/{id}/login`. Where to go next is the interaction's own; nothing in the form can say. */
+/** GET and POST `/interaction/{id}/login`. The interaction decides where to go next; the form cannot. */
 export const loginPage = {
   path: '/interaction/{id}/login',
   methods: ['GET', 'POST'],
@@ -96,14 +96,14 @@ export const createLoginPage = (options: LoginOptions, flow: Flow, parts: SignIn
   }
 }
 
-/** A page of ours at `url`, which is open to people who are signed in and `mayEnter`. */
+/** One of our pages at `url`, open to signed-in people who `mayEnter`. */
 interface OwnPage {
   readonly purpose: NonNullable<LoginPage['purpose']>
   readonly url: string
   readonly mayEnter: (person: Person) => boolean
 }
 
-/** Undefined for a sign-in that a client waits for. */
+/** Undefined for a sign-in that a client is waiting for. */
 const ownPageOf = ({ device, account }: SignInPurpose, issuer: string, clock: Clock): OwnPage | undefined => {
   if (device !== undefined) {
     const query = device.userCode === undefined ? '' : `?user_code=${formatUserCode(device.userCode)}`
@@ -123,13 +123,13 @@ const checkSent = (own: OwnInteraction): void => {
   if (!isCsrfToken(loginCsrf(own), own.http.form.values.get('csrf'))) refuseForgery()
 }
 
-/** An address that asks for a sign-in even if somebody is signed in already. */
+/** Whether an address asks for a sign-in even if a person is signed in. */
 const isAsking = (http: EndpointRequest): boolean => {
   const { method, problem, attempt } = readLoginAddress(http)
   return wantsOtherAccount(http) || (method ?? problem ?? attempt) !== undefined
 }
 
-/** Who wants another account does not want the one that is signed in here already. */
+/** A person who wants another account does not want the one already signed in. */
 const hintOfAnother = async (
   flow: Flow,
   { http, request: { loginHint } }: OpenInteraction,
@@ -139,7 +139,7 @@ const hintOfAnother = async (
   return everybody.some((person) => isHinted(loginHint, person)) ? undefined : loginHint
 }
 
-/** Of the person who is to sign in again, unless the client has somebody else in mind and nobody was chosen. */
+/** The name of the person who must sign in again, unless the client wants another person and none was chosen. */
 const usernameOf = ({ http, request: { loginHint } }: OpenInteraction, person: Person | undefined) =>
   person === undefined || (loginHint !== undefined && !isHinted(loginHint, person) && !http.query.values.has('account'))
     ? loginHint

@@ -9,7 +9,7 @@ import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
 import { leadingBack } from '../authorization-flow/page-form.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 
-/** An interaction that was opened in its own browser. */
+/** An interaction opened in its own browser. */
 export interface OwnInteraction {
   readonly http: EndpointRequest
   readonly interactionId: string
@@ -17,7 +17,7 @@ export interface OwnInteraction {
   readonly purpose: SignInPurpose
 }
 
-/** One that a client waits for. */
+/** An interaction that a client is waiting for. */
 export interface OpenInteraction extends AuthorizationContext {
   readonly interactionId: string
   readonly browserCookie: string
@@ -29,7 +29,7 @@ const over = (browserCookie: string | undefined): never => {
   throw new OAuthError('invalid_request', browserCookie === undefined ? said('no_cookie') : said('sign_in_over'))
 }
 
-/** Undefined when there is no such interaction, or none of this browser's. Throws `Unavailable`. */
+/** Undefined when there is no such interaction in this browser. Throws `Unavailable`. */
 export const findInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction | undefined> => {
   const interactionId = http.path.get('id')
   const browserCookie = http.cookie(flow.cookies.browser)
@@ -41,11 +41,14 @@ export const findInteraction = async (http: EndpointRequest, flow: Flow): Promis
 const clientSeal = (browserCookie: string, interactionId: string, clientId: string): string =>
   csrfToken(browserCookie, interactionId, `client\n${clientId}`)
 
-/** For a form of this client's, or an address that comes back to it: its page was shown to this browser. */
+/** An HMAC tag in this client's forms and return addresses. It shows that its page was shown to this browser. */
 export const sealClient = ({ browserCookie, interactionId, client }: OpenInteraction): string =>
   `${clientSeal(browserCookie, interactionId, client.client_id)}.${client.client_id}`
 
-/** Whose form or address it was that came after its interaction ended. Nothing else in a request says it for certain. */
+/**
+ * The client of a form or address that arrived after its interaction ended. Nothing else in the request proves which
+ * one it was.
+ */
 const findSealedClient = async (
   http: EndpointRequest,
   browserCookie: string | undefined,
@@ -59,7 +62,7 @@ const findSealedClient = async (
   return clients.findEnabled(clientId)
 }
 
-/** As `findInteraction`, but throws `invalid_request` where that finds nothing. */
+/** Like `findInteraction`, but throws `invalid_request` when there is none. */
 export const getInteraction = async (
   http: EndpointRequest,
   flow: Flow,
@@ -73,8 +76,8 @@ export const getInteraction = async (
 }
 
 /**
- * Gives this browser an interaction that another site posted, and sends it to the page. Throws `invalid_request` when none
- * waits for a browser; `Unavailable`.
+ * Gives this browser an interaction that another site posted, and redirects it to the page. Throws `invalid_request`
+ * when none is waiting for a browser, and `Unavailable`.
  */
 export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promise<Reply> => {
   const browserCookie = http.cookie(flow.cookies.browser)
@@ -84,7 +87,10 @@ export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promi
     : redirect(flow.interactions.pageUrl(claimed.id, 'login'), claimed.cookies)
 }
 
-/** The request that a client waits with. Throws `invalid_request` where there is none, `invalid_client`, `Unavailable`. */
+/**
+ * The request that a client is waiting with. Throws `invalid_request` when there is none, `invalid_client`,
+ * `Unavailable`.
+ */
 export const openInteraction = async (
   { http, interactionId, browserCookie, purpose }: OwnInteraction,
   clients: Clients,
@@ -92,7 +98,7 @@ export const openInteraction = async (
   const { request } = purpose
   if (request === undefined) return over(browserCookie)
   const client = await clients.findEnabled(request.clientId)
-  // Ten minutes are long enough for a client to be shut out.
+  // A client can be disabled within these ten minutes.
   if (client === undefined || !isRegisteredRedirectUri(client, request.redirectUri))
     throw new OAuthError('invalid_client', said('unknown_client'), { status: 400, reason: 'client changed' })
   return { http, client, request, interactionId, browserCookie }

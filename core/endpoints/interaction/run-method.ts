@@ -17,24 +17,24 @@ import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { EndpointRequest } from '../message.js'
 import type { OwnInteraction } from './open-interaction.js'
 
-/** A person at an interaction, and what its client asked for. */
+/** The context of a sign-in: the interaction, and what its client asked for. */
 export interface SignInVisit {
   readonly own: OwnInteraction
   readonly asked: SignInRequest
 }
 
-/** A method that was begun. */
+/** A method that was started. */
 export interface Begun {
   readonly id: string
   readonly prompt: Prompt
 }
 
-/** The method hung or threw: it cannot be used now, and others can. */
+/** The method hung or threw. It cannot be used now, but others can. */
 export class MethodFailed extends Error {
   override readonly name = 'MethodFailed'
 }
 
-/** Milliseconds. A page with many methods waits for them all at once, and answers before the deadline of its request. */
+/** Milliseconds. A page waits for all its methods concurrently, and answers before the deadline of its request. */
 const beginMs = 1500
 const finishMs = 2500
 
@@ -53,7 +53,10 @@ interface Attempted {
   readonly kept?: SignInAttempt['kept']
 }
 
-/** Calls methods, each under a deadline: whatever one does, it fails as a `MethodFailed`, an `OAuthError` or an outage of a store. */
+/**
+ * Calls methods, each with a deadline. Whatever a method does, a failure is a `MethodFailed`, an `OAuthError` or an
+ * outage of a store.
+ */
 export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOptions) => {
   const attemptFor = async (
     { own, asked }: SignInVisit,
@@ -82,7 +85,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
       return await withDeadline(milliseconds, work, late, http.signal)
     } catch (error) {
       if (error instanceof OAuthError) throw error
-      // Nothing else works then, and the page of an outage says more.
+      // No other method can work then, and the outage page explains more.
       if (method.kind === 'form' && methods.size === 1) throw error
       log.error('A sign-in method failed', { request_id: http.requestId, method: method.id }, error)
       throw new MethodFailed('the method failed', { cause: error })
@@ -90,7 +93,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
   }
 
   return {
-    /** Begins a method. Forms that come first keep nothing, and are not stored. */
+    /** Starts a method. First methods with a form keep no state and are not stored. */
     async begin(visit: SignInVisit, method: SignInMethod, begun: number, passed?: PassedSoFar): Promise<Begun> {
       const [id, challenge] = [newOpaqueToken(), newOpaqueToken()]
       const { http, interactionId, browserCookie } = visit.own
@@ -110,7 +113,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
       await attempts.open(id, open, browserCookie, http.address)
       return { id, prompt }
     },
-    /** Why a callback answers nothing. Throws `OAuthError`, `Unavailable`. */
+    /** Why a callback does not answer anything. Throws `OAuthError`, `Unavailable`. */
     async findFault(
       http: EndpointRequest,
       method: SignInMethod,
@@ -124,7 +127,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
         throw new Unavailable('sign-in', 'no', 'The sign-in method failed', { cause: error })
       }
     },
-    /** Gives a method the answer to what it asked. `attempted` is absent for a form that came first. */
+    /** Passes the answer to the method. `attempted` is absent for a first method with a form. */
     async finish(
       visit: SignInVisit,
       method: SignInMethod,

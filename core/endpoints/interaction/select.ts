@@ -21,7 +21,7 @@ import {
   type OwnInteraction,
 } from './open-interaction.js'
 
-/** GET and POST `/interaction/{id}/select`: who of those who are signed in in this browser is to go on. */
+/** GET and POST `/interaction/{id}/select`: asks which of the people signed in in this browser should continue. */
 export const selectPage = {
   path: '/interaction/{id}/select',
   methods: ['GET', 'POST'],
@@ -30,7 +30,7 @@ export const selectPage = {
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
-/** With what the client waits for, where one waits. */
+/** With the client's request, if a client is waiting. */
 interface Selection {
   readonly own: OwnInteraction
   readonly open: OpenInteraction | undefined
@@ -48,7 +48,7 @@ export const createSelectPage = (options: Options, flow: Flow): Handler => {
   const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>
     csrfToken(browserCookie, interactionId, 'select')
 
-  /** Whom `login_hint` names comes first. */
+  /** The person named by `login_hint` comes first. */
   const findPeople = async ({ own, open }: Selection): Promise<readonly Person[]> => {
     const hint = open?.request.loginHint
     const everybody = await flow.everybody(own.http)

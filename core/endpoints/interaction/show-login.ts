@@ -16,28 +16,28 @@ import type { OwnInteraction } from './open-interaction.js'
 import { MethodFailed, type Begun, type SignInVisit } from './run-method.js'
 import type { SignInParts } from './sign-in-parts.js'
 
-/** What the page shows beside the methods. */
+/** What the page shows besides the methods. */
 export interface ShownLogin {
-  /** Id of the method that is to be in front, if it can be. */
+  /** Id of the method to show in front, if possible. */
   readonly front?: string | undefined
-  /** A second factor is asked, and nothing else. */
+  /** Set when only a second factor is asked. */
   readonly second?: { readonly method: SignInMethod; readonly begun: Begun; readonly passed: PassedSoFar }
-  /** It was asked for instead of `second`, and the person does not have it. */
+  /** The method requested instead of `second`, which the person has not set up. */
   readonly notSetUp?: SignInMethod
   readonly failed?: {
     readonly method: SignInMethod
     readonly problem: SignInProblem
     readonly retryAfterSeconds?: number
-    /** A second factor that may be tried again. */
+    /** A second factor that may be retried. */
     readonly begun?: Begun
     readonly passed?: PassedSoFar
   }
-  /** The second factor that was to be asked is over. */
+  /** Whether the second factor that was to be asked has expired. */
   readonly isLate?: boolean
   readonly username?: string | undefined
 }
 
-/** Seconds until somebody should try a method again that is down. */
+/** Seconds before a method that is down should be retried. */
 const retryAfterSeconds = 3
 
 const statuses: Readonly<Record<SignInProblem, number>> = {
@@ -67,14 +67,14 @@ const askFor = ({ id, prompt }: Begun): Pick<MethodOnPage, 'ask' | 'attempt'> =>
   return { ask: { kind: 'button' } }
 }
 
-/** Of the second factors that could be asked instead: `run.begin` finds out whether the person has one. */
+/** Second factors that could be asked instead. `run.begin` finds out whether the person has one. */
 const offerInstead = (methods: ReadonlyMap<string, SignInMethod>, asked: SignInMethod, passed: PassedSoFar) =>
   [...methods.values()].filter((method) => method.id !== asked.id && isInstead(method, passed))
 
 export type ShowLoginOptions = Pick<SignInMethods, 'methods' | 'accounts'> &
   Pick<CommonOptions, 'pages' | 'clock' | 'issuer'>
 
-/** Makes the login page from the methods. One that fails says so at its button, and the others work. */
+/** Builds the login page from the methods. One that fails shows that at its button, and the others work. */
 export const createShowLogin = (
   { methods, accounts, pages, clock, issuer }: ShowLoginOptions,
   flow: Flow,
@@ -85,7 +85,7 @@ export const createShowLogin = (
     method: SignInMethod,
     isFront: boolean,
   ): Promise<readonly MethodOnPage[]> => {
-    // What is elsewhere begins with a click, and a form that is not in front with an address of its own.
+    // A method elsewhere starts with a click, and a form that is not in front has its own address.
     if (method.kind === 'redirect' || (method.kind === 'form' && !isFront)) return [onPage(method)]
     if (method.form !== undefined) return [{ ...onPage(method), ask: { kind: method.form } }]
     try {
@@ -111,7 +111,9 @@ export const createShowLogin = (
     return all.flat()
   }
 
-  /** Whose second factor is asked: by what the person has typed, so that the page tells nothing new. */
+  /**
+   * Identifies the person whose second factor is asked by what they have typed, so that the page reveals nothing new.
+   */
   const describeSecond = async (visit: SignInVisit, method: SignInMethod, passed: PassedSoFar) => {
     const { http, interactionId } = visit.own
     const { subject, username } = passed.result

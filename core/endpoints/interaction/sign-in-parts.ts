@@ -5,13 +5,13 @@ import type { SignInMethods, CommonOptions } from '../authorization-flow/options
 import { createCompleteSignIn, type CompleteOptions, type CompleteSignIn } from './complete-sign-in.js'
 import { createRunMethod, type RunMethod } from './run-method.js'
 
-/** What a sign-in needs beside the flow: where attempts are kept, who people are, and whom to tell of what they did. */
+/** What a sign-in needs besides the flow: stores of attempts, accounts, and where to record what people did. */
 export type SignInOptions = CompleteOptions &
   EndSessionOptions &
   Pick<SignInMethods, 'signInAttempts' | 'openAttempts'> &
   Pick<CommonOptions, 'issuer' | 'log'>
 
-/** What the login page and the address that browsers come back to share. */
+/** What the login page and the callback address share. */
 export interface SignInParts {
   readonly attempts: SignInAttempts
   readonly run: RunMethod

@@ -16,7 +16,7 @@ const askedBy = (client: Client, request: AuthorizationRequest): SignInRequest =
   uiLocales: request.locale?.split(' ') ?? [],
 })
 
-/** For a page of ours. */
+/** The context for one of our pages. */
 export const ownPageVisit = (own: OwnInteraction): CompleteVisit => ({
   own,
   asked: {
@@ -25,14 +25,14 @@ export const ownPageVisit = (own: OwnInteraction): CompleteVisit => ({
   },
 })
 
-/** For a client. */
+/** The context for a client. */
 export const clientVisit = (own: OwnInteraction, client: Client, request: AuthorizationRequest): CompleteVisit => ({
   own,
   asked: askedBy(client, request),
   wanted: request.wantedAcr,
 })
 
-/** Throws `invalid_client` for a client that has gone; `Unavailable`. */
+/** Throws `invalid_client` for a client that was removed, and `Unavailable`. */
 export const visitOf = async (
   own: OwnInteraction,
   { clients }: { readonly clients: Pick<ClientDirectory, 'findEnabled'> },

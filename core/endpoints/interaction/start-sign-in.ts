@@ -21,7 +21,7 @@ export type SignInStep =
       readonly problem: SignInProblem
       readonly method: SignInMethod
       readonly retryAfterSeconds?: number
-      /** The second factor may be tried again. */
+      /** The second factor may be retried. */
       readonly begun?: Begun
       readonly passed?: PassedSoFar
     }
@@ -41,7 +41,7 @@ export const createRefuseSignIn =
   ({ own, asked }: SignInVisit, method: string, why: string, who: { guessed?: string | undefined; sub?: string }) =>
     refusals.record(own.http, { event: 'login.refused', method, claimedClientId: asked.clientId, why, ...who })
 
-/** Starts the session of somebody who has passed all that is asked, unless the subject may not sign in here. */
+/** Starts the session of a person who has passed everything required, unless the subject may not sign in here. */
 export const createStartSignIn = (options: StartOptions, flow: Flow, endSession: EndSession) => {
   const { methods, accounts, audit, revocations, refusals } = options
   const refuse = createRefuseSignIn(refusals)
@@ -53,7 +53,7 @@ export const createStartSignIn = (options: StartOptions, flow: Flow, endSession:
     signal: AbortSignal,
   ) => {
     const { subject, authTime } = result
-    // RFC 9700 §4.15: who reads `sub` alone must not take a service for this person.
+    // RFC 9700 §4.15: a reader of `sub` alone must not mistake a service for this person.
     if ((await options.clients.find(subject)) !== undefined) return 'the subject is the id of a client'
     const isElsewhere = used.some((id) => methods.get(id)?.kind !== 'form')
     if (isElsewhere && (await accounts.find(subject, signal)) === undefined) return 'the subject is no account'

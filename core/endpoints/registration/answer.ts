@@ -2,17 +2,17 @@ import type { JsonObject } from '../../json.js'
 import { toMetadata } from '../../oauth/clients/client-metadata.js'
 import type { Client } from '../../oauth/clients/client.js'
 
-/** Below the issuer; a client's own is the next segment. */
+/** Below the issuer. A client's own address has one more segment. */
 export const registrationPath = '/register'
 
-/** What of a client's metadata the operator knows alone. */
+/** Members of a client's metadata that only the operator sees. */
 const withheld: ReadonlySet<string> = new Set(['disabled', 'consent', 'introspection_audiences', 'metadata'])
 
 export interface Told {
   readonly client: Client
-  /** As it was issued, or as it was sent: what is stored is a hash. */
+  /** As issued or as presented, because only its hash is stored. */
   readonly registrationToken: string
-  /** Likewise; absent where nobody has said it. */
+  /** The same; absent when it is not known. */
   readonly secret?: string | undefined
 }
 
@@ -22,7 +22,7 @@ export const clientInformation = (issuer: string, { client, registrationToken, s
   const { allowed_audiences, ...metadata } = toMetadata(client)
   const told = Object.entries(metadata).filter(([name]) => !withheld.has(name))
   return {
-    // Of one that named none (RFC 7591 §2).
+    // The default when none was given (RFC 7591 §2).
     token_endpoint_auth_method: 'client_secret_basic',
     ...Object.fromEntries(told),
     ...(client.allowed_audiences.length > 0 && { allowed_audiences }),

@@ -24,7 +24,7 @@ export const clientConfigurationEndpoint = {
   refusedEvent: 'registration.refused',
 } as const satisfies Declaration
 
-/** A client that has shown the token of its registration. */
+/** A client that presented its registration token. */
 interface Owner {
   readonly client: Client
   readonly token: string
@@ -44,7 +44,7 @@ export const createClientConfigurationEndpoint = (
 
   const gone = () => tokens.refuse('Bearer', 'the registration was changed or deleted meanwhile')
 
-  /** RFC 7592 §2.2: the id is that of the client, and so is the secret, if it is there. */
+  /** RFC 7592 §2.2: the id must be the client's, and so must the secret, if present. */
   const checkOwn = ({ client_id: id, client_secret: secret }: JsonObject, { client }: Owner): string | undefined => {
     if (id !== client.client_id) throw metadataRefused([{ path: 'client_id', message: 'must be that of the client' }])
     if (secret === undefined || secret === null) return undefined
@@ -78,7 +78,7 @@ export const createClientConfigurationEndpoint = (
     })
     const client = changed(current)
     checkOpenSize(client)
-    // What cannot be recorded is not done.
+    // A change that cannot be recorded is not made.
     await audit.record({ event: 'client.updated', request_id: http.requestId, ...describeClient(client) })
     if (!(await clients.replace(current, changed))) gone()
     const isKept = client.client_secret_sha256 === current.client_secret_sha256

@@ -22,15 +22,15 @@ import { clientInformation, registrationPath } from './answer.js'
 
 export interface RegistrationOptions {
   readonly issuer: string
-  /** Anybody may register a client, without an initial access token. */
+  /** Whether anyone may register a client without an initial access token. */
   readonly isOpen: boolean
-  /** By its name; undefined: that of everybody. Undefined when there is none of this name. */
+  /** Finds a policy by name, or the public one without a name. Undefined when there is none with this name. */
   readonly policyOf: (name: string | undefined) => RegistrationPolicy | undefined
   readonly initialAccessTokens: InitialAccessTokens
   readonly statements: SoftwareStatements
   readonly makeClient: MakeClient
   readonly clients: RegisteredClients
-  /** How many clients one address may have registered without a token. */
+  /** Limits how many clients one address may register without a token. */
   readonly openRegistrations: Places
   readonly unusedSeconds: number
   readonly audit: AuditLog
@@ -54,13 +54,13 @@ const members: ReadonlySet<string> = new Set([
   'access_token',
 ])
 
-/** Metadata belongs in the body, and a token in the header; other names in the query mean nothing. */
+/** Metadata belongs in the body, and a token in the header; other names in the query are ignored. */
 export const checkQuery = ({ query }: EndpointRequest): void => {
   if ([...query.values.keys()].some((name) => members.has(name)))
     throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
 }
 
-/** What the audit log says of a registration. */
+/** What the audit log records of a registration. */
 export const describeClient = ({
   client_id,
   grant_types,
@@ -80,14 +80,14 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
   const { issuer, isOpen, policyOf, initialAccessTokens, statements, makeClient, clients, audit, clock } = options
   const tokens = createAccessTokens(registrationPath, undefined)
 
-  /** Undefined: nobody vouches for the client, and nobody has to. */
+  /** Undefined if no token was sent and none is needed. */
   const findToken = async (http: EndpointRequest): Promise<FoundInitialAccessToken | undefined> => {
     if (isOpen && http.header('authorization') === undefined) return undefined
     const found = await initialAccessTokens.find(tokens.readToken(http).token)
     return typeof found === 'string' ? tokens.refuse('Bearer', found) : found
   }
 
-  /** A place of the address where nobody vouches for the client. */
+  /** Takes a slot of the address if the registration has no token. */
   const enter = async (
     http: EndpointRequest,
     token: FoundInitialAccessToken | undefined,
@@ -103,7 +103,7 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
     })
   }
 
-  /** The client comes first: nobody knows it yet, and a failure here uses nothing up. */
+  /** The client is stored first: nobody knows it yet, and a failure here uses nothing up. */
   const store = async (client: Client, token: FoundInitialAccessToken | undefined, requestId: string) => {
     await clients.add(client)
     let redeemed = false
@@ -114,7 +114,7 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
       }
       await audit.record({ event: 'client.registered', request_id: requestId, ...describeClient(client) })
     } catch (error) {
-      // In an outage the client stays until its time is over, and nobody knows it.
+      // In an outage the client remains until it expires, and nobody knows it.
       await Promise.allSettled([clients.remove(client), redeemed && token && initialAccessTokens.giveBack(token.id)])
       throw error
     }

@@ -12,16 +12,19 @@ import type { RecordedHandler } from '../refusals.js'
 export interface BackchannelLogoutOptions {
   readonly methods: ReadonlyMap<string, SignInMethod>
   readonly records: Pick<PersonalRecords, 'listSessions' | 'endSessions'>
-  /** Logout tokens that have done what they say, by hash of method and `jti`. */
+  /** Processed logout tokens, by the hash of method and `jti`. */
   readonly taken: RecordLookup<true>
   readonly audit: AuditLog
   readonly toleranceSeconds: number
 }
 
-/** A token that comes later than this ends nothing that began after it was made. */
+/** A token that arrives later than this ends only what began before it was made. */
 const rememberedSeconds = 3600
 
-/** `POST /sign-in/{method}/backchannel-logout`: where people sign in says that a person has signed out (OIDC Back-Channel Logout §2.5). */
+/**
+ * `POST /sign-in/{method}/backchannel-logout`: the place where people sign in reports that a person has signed out
+ * (OIDC Back-Channel Logout §2.5).
+ */
 export const backchannelLogoutEndpoint = {
   path: '/sign-in/{method}/backchannel-logout',
   methods: ['POST'],
@@ -50,14 +53,15 @@ export const createBackchannelLogout = (options: BackchannelLogoutOptions): Reco
     if ((await taken.find(key)) !== undefined) return refuse('the logout token came before')
     if (subject !== undefined) {
       const all = await records.listSessions(subject)
-      // A token that comes again ends nothing that began after it was made.
+      // A repeated token ends only what began before it was made.
       const over = all.filter(({ authTime }) => authTime <= issuedAt + options.toleranceSeconds)
       const revoked = await records.endSessions(subject, over)
       const trail = { request_id: http.requestId, sub: subject, reason: 'signed out at the sign-in method' }
       for (const { sid } of over)
         await audit.record({ event: 'session.ended', ...trail, method: method.id, sid, grants: revoked.get(sid) })
     }
-    // Only now: an outage before it leaves the token good for another try, and two at once end the same sessions.
+    // Recorded only now: after an earlier outage the token can be retried, and two concurrent ones end the same
+    // sessions.
     const isFirst = await taken.put(key, true, { ttlSeconds: rememberedSeconds, onlyIfAbsent: true })
     return isFirst ? json(200, {}) : refuse('the logout token came before')
   }

@@ -11,7 +11,7 @@ import type { PreparedTokens } from '../../tokens/issuer.js'
 import type { TokenRequest } from './request.js'
 
 export interface DecideOptions {
-  /** Absent where nobody signs in. */
+  /** Absent if nobody signs in. */
   readonly accounts?: AccountLookup | undefined
   readonly defaultAudience: string
   readonly detailsTypes: AuthorizationDetailsTypes
@@ -35,7 +35,7 @@ const narrowDetails = async (
   return { ...others, ...(details && { authorizationDetails: details }) }
 }
 
-/** A person who is gone gets nothing more (OIDC Core §16). Of an account that needs no read, `redeem` finds out whether it is. */
+/** A deleted account gets nothing more (OIDC Core §16). For an account that needs no read, `redeem` checks that. */
 const accountOf = async (
   { authentication, subject }: GrantDecision,
   accounts: AccountLookup | undefined,
@@ -49,7 +49,7 @@ const accountOf = async (
   })
 }
 
-/** Has the grant decide, binds what it decided to the client and its key, and finds the account. */
+/** Lets the grant decide, binds the decision to the client and its key, and finds the account. */
 export const createDecide =
   (options: DecideOptions) =>
   async (
@@ -62,7 +62,7 @@ export const createDecide =
     return { decision, account: await accountOf(decision, options.accounts, signal) }
   }
 
-/** Gives a grant that has no record yet, as those of deployers have none, the one that its refresh tokens continue. */
+/** Gives a grant without a record, as deployers' grants are, one that its refresh tokens continue. */
 export const withGrant = (
   decision: GrantDecision,
   { client, subject, scope, audience, grantId }: PreparedTokens,

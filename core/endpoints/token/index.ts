@@ -21,7 +21,7 @@ export interface TokenOptions extends TokenRequestOptions, DecideOptions {
   readonly audit: AuditLog
 }
 
-/** `POST /token` (RFC 6749 §3.2), from the form to the answer in the order of things. */
+/** `POST /token` (RFC 6749 §3.2), from the form to the answer in order. */
 export const tokenEndpoint = {
   path: '/token',
   methods: ['POST'],
@@ -48,7 +48,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     prepared.client.grant_types.includes('refresh_token') &&
     grants.has('refresh_token')
 
-  /** Signs first, then uses the grant up, and answers what both gave. */
+  /** Signs first, then consumes the grant, and answers with both results. */
   const issue = async (request: TokenRequest, decision: GrantDecision, prepared: PreparedTokens): Promise<Reply> => {
     const { requestId, signal, client, method, handler, proof } = request
     const refresh = wantsRefresh(decision, prepared)
@@ -57,7 +57,8 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     const trail = new TokenTrail(audit, { request_id: requestId, client_id: client.client_id, sub, jti })
     try {
       const signed = await tokens.sign(prepared, priorityOf(decision), signal, trail.signatures)
-      // A signature that nobody can record burns nothing (F34), so it is recorded before the code is consumed.
+      // The signature is recorded before the code is consumed, so that one that cannot be recorded consumes nothing
+      // (F34).
       if (decision.redeem !== undefined) await trail.signed()
       await proof?.claim()
       const refreshToken = await redeem({ client, requestId, signal }, settled, refresh)
@@ -72,7 +73,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
         instance_jkt: request.instanceJkt,
         'x5t#S256': request.constraint?.['x5t#S256'],
       })
-      // A client that registered itself counts as unused until its first token.
+      // A self-registered client counts as unused until its first token.
       if (client.registration?.unused_until !== undefined) await noteUse(client, decision.authentication !== undefined)
       return respond(decision, prepared, signed, refreshToken, proof)
     } catch (error) {
@@ -88,13 +89,13 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
   }
 }
 
-/** People who wait for a sign-in go first. */
+/** People waiting for a sign-in go first. */
 const priorityOf = ({ authentication, redeem }: GrantDecision): SignaturePriority => {
   if (authentication === undefined) return 'machine'
   return redeem?.kind === 'refresh_token' ? 'refresh' : 'sign_in'
 }
 
-/** Describes the issued tokens without anything secret. */
+/** Describes the issued tokens without any secret. */
 const describe = ({ audience, scope, expiresAt, dropped }: PreparedTokens, { idToken }: SignedTokens) => ({
   aud: audience,
   scope: scope.join(' '),

@@ -13,19 +13,19 @@ import type { RequestTrail } from '../refusals.js'
 
 export interface TokenRequestOptions {
   readonly authenticateClient: ClientAuthentication
-  /** The enabled grants, by `grant_type`. */
+  /** The enabled grants by `grant_type`. */
   readonly grants: ReadonlyMap<string, GrantHandler>
   readonly defaultAudience: string
-  /** Absent without a replay guard: then proofs are refused. */
+  /** Absent without a replay guard, and then proofs are refused. */
   readonly dpop?: Dpop | undefined
 }
 
-/** A token request of an authenticated client, checked as far as it can be before its grant decides. */
+/** The token request of an authenticated client, checked as far as possible before its grant decides. */
 export interface TokenRequest {
   readonly requestId: string
   readonly signal: AbortSignal
   readonly client: Client
-  /** The authentication method of the client. */
+  /** How the client authenticated. */
   readonly method: string
   readonly handler: GrantHandler
   /** The input of the grant. */
@@ -45,7 +45,7 @@ const parameters = formParameters(
   ...['assertion', 'username', 'password', 'access_token'],
 )
 
-/** Tells apart a grant that is not loaded and one for which the client is not registered (RFC 6749 §5.2). */
+/** Distinguishes a grant that is not loaded from one that the client is not registered for (RFC 6749 §5.2). */
 const grantOf = (
   params: ReadonlyMap<string, string>,
   client: Client,
@@ -60,7 +60,7 @@ const grantOf = (
   return handler
 }
 
-/** RFC 9449 §5: undefined where the client sends none and need not. */
+/** RFC 9449 §5: undefined when the client sends no proof and needs none. */
 const checkProof = async (
   request: EndpointRequest,
   client: Client,
@@ -74,7 +74,7 @@ const checkProof = async (
   throw new OAuthError('invalid_dpop_proof', 'This client must send a DPoP proof.', { headers })
 }
 
-/** RFC 8705 §3: undefined where the client's tokens are not bound to one. */
+/** RFC 8705 §3: undefined when the client's tokens are not bound to a certificate. */
 const checkCertificate = (request: EndpointRequest, client: Client): string | undefined => {
   if (client.tls_client_certificate_bound_access_tokens !== true) return undefined
   const certificate = request.clientCertificate()
@@ -82,7 +82,7 @@ const checkCertificate = (request: EndpointRequest, client: Client): string | un
   throw new OAuthError('invalid_request', 'This client must use a certificate.', { reason: 'no client certificate' })
 }
 
-/** Everything that the tokens are to be bound to; undefined: nothing. */
+/** Everything that the tokens are bound to, or undefined. */
 const constraintOf = (
   confirmation: SenderConstraint | undefined,
   proof: DpopProof | undefined,
@@ -93,13 +93,13 @@ const constraintOf = (
     : { ...confirmation, ...(proof && { jkt: proof.jkt }), ...(thumbprint !== undefined && { 'x5t#S256': thumbprint }) }
 
 /**
- * Reads the form, authenticates the client, and checks its proofs and what it asks for. `seen` gets the client as soon as it is known.
- * Throws `OAuthError` and `Unavailable`.
+ * Reads the form, authenticates the client, and checks its proofs and its request. `seen` gets the client as soon as
+ * it is known. Throws `OAuthError` and `Unavailable`.
  */
 export const createReadTokenRequest =
   ({ authenticateClient, grants, defaultAudience, dpop }: TokenRequestOptions) =>
   async (http: EndpointRequest, seen: RequestTrail): Promise<TokenRequest> => {
-    // `resource` and `audience` alone may be repeated (RFC 8707 §2, RFC 8693 §2.1).
+    // Only `resource` and `audience` may be repeated (RFC 8707 §2, RFC 8693 §2.1).
     const params = readClientForm(http, parameters, 'resource', 'audience')
     const { requestId, signal } = http
     const authenticated = await authenticateClient(tokenRequestOf(http, params, '/token'), signal)

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../json.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { SignatureRecord } from '../../tokens/sign-token.js'
 
-/** Which answer it is. */
+/** Identifies the answer. */
 interface Answered {
   readonly request_id: string
   readonly client_id: string
@@ -10,7 +10,7 @@ interface Answered {
   readonly jti: string
 }
 
-/** What the audit log learns of one answer: every signature once, whatever becomes of it, and what was issued. */
+/** Records one answer in the audit log: every signature once, whatever happens to it, and what was issued. */
 export class TokenTrail {
   /** What was signed so far. */
   readonly signatures: SignatureRecord[] = []
@@ -29,7 +29,7 @@ export class TokenTrail {
     return this.#audit.record(this.#signedLine())
   }
 
-  /** Records what goes to the client, and the signatures unless `signed` has. Throws `Unavailable`. */
+  /** Records what is sent to the client, and the signatures unless `signed` has. Throws `Unavailable`. */
   issued(more: Readonly<Record<string, JsonValue | undefined>>): Promise<void> {
     const issued = { event: 'token.issued', ...this.#answered, ...more } as const
     if (this.#isRecorded) return this.#audit.record(issued)
@@ -37,7 +37,7 @@ export class TokenTrail {
     return this.#audit.record(this.#signedLine(), issued)
   }
 
-  /** Records signatures that go nowhere. Throws `Unavailable`. */
+  /** Records signatures that are not sent. Throws `Unavailable`. */
   async refused(): Promise<void> {
     if (!this.#isRecorded && this.signatures.length > 0) await this.signed()
   }
