@@ -56,171 +56,178 @@ interface Caller {
 const invalidGrant = (reason: string): OAuthError =>
   new OAuthError('invalid_grant', 'The grant is invalid, expired, revoked or was already used.', { reason })
 
+const startFamily = async (options: RedeemOptions, grant: Grant) => {
+  const fresh = newRefreshToken()
+  const absoluteExpiry = options.clock() + options.refreshAbsoluteTtl * 1000
+  await options.families.start(fresh.family, { grant, current: fresh.hash, absoluteExpiry }, options.refreshIdleTtl)
+  return fresh
+}
+
+/** RFC 6749 §4.1.2, RFC 9700 §4.14.2: one record ends everything that came from the grant. */
+const revokeReused = async (
+  options: RedeemOptions,
+  event: 'code.reused' | 'device.reused' | 'backchannel.reused' | 'refresh.reused',
+  { client, requestId: request_id }: Caller,
+  grant: Grant,
+) => {
+  await options.revocations.revoke(grant.grantId, options.grantLifetime)
+  await options.audit.record({
+    event,
+    request_id,
+    client_id: client.client_id,
+    sub: grant.subject,
+    grant_id: grant.grantId,
+  })
+}
+
+const checkOwner = (client: Client, grant: Pick<Grant, 'clientId'>): void => {
+  if (grant.clientId !== client.client_id) throw new Error('a grant plugin redeemed the grant of another client')
+}
+
+const redeemCode = async (options: RedeemOptions, caller: Caller, code: string): Promise<void> => {
+  const redemption = await options.codes.redeem(hashOpaqueToken(code))
+  if (redemption.outcome === 'unknown') throw invalidGrant('code expired before it was redeemed')
+  checkOwner(caller.client, redemption.record)
+  if (redemption.outcome === 'won') return
+  await revokeReused(options, 'code.reused', caller, redemption.record)
+  throw invalidGrant('code was already used')
+}
+
+const redeemPolled = async (
+  options: RedeemOptions,
+  caller: Caller,
+  { kind, code }: Extract<Redeemable, { kind: 'device_code' | 'auth_req_id' }>,
+): Promise<void> => {
+  const store = kind === 'device_code' ? options.deviceCodes : options.backchannelRequests
+  const redemption = await store.redeem(hashOpaqueToken(code))
+  if (redemption.outcome === 'unknown') throw invalidGrant(`${kind} expired before it was redeemed`)
+  const { request, approval } = redemption.record
+  checkOwner(caller.client, request)
+  if (redemption.outcome === 'won') return
+  const event = kind === 'device_code' ? 'device.reused' : 'backchannel.reused'
+  if (approval) await revokeReused(options, event, caller, approval)
+  throw invalidGrant(`${kind} was already used`)
+}
+
+const rotateRefreshToken = async (
+  options: RedeemOptions,
+  caller: Caller,
+  token: string,
+): Promise<string | undefined> => {
+  const read = readRefreshToken(token)
+  if (read === undefined) throw invalidGrant('malformed refresh token')
+  const salt = newSalt()
+  const successor = isPublicClient(caller.client) ? deriveSuccessor(token, salt) : undefined
+  const redemption = await options.families.rotate(read.family, {
+    presented: read.hash,
+    ...(successor && { successor: { hash: successor.hash, salt } }),
+    idleTtlSeconds: options.refreshIdleTtl,
+  })
+  if (redemption.outcome === 'unknown') throw invalidGrant('refresh token expired before it was rotated')
+  const { record } = redemption
+  checkOwner(caller.client, record.grant)
+  if (redemption.outcome === 'won') return successor?.token
+  const { previous } = record
+  // As far in the future: of a replica whose clock is ahead, and not of a clock that was set back.
+  if (previous?.hash === read.hash && Math.abs(options.clock() - previous.rotatedAt) <= honestRetrySeconds * 1000) {
+    const again = deriveSuccessor(token, previous.salt)
+    if (again.hash === record.current) return again.token
+  }
+  await revokeReused(options, 'refresh.reused', caller, record.grant)
+  await options.families.remove(read.family)
+  throw invalidGrant('refresh token was already used')
+}
+
+/** The session is asked about for codes alone: what has become tokens, its end finds in the index. */
+const isOver = async (options: RedeemOptions, grant: Grant, redeemable: Redeemable): Promise<boolean> => {
+  const { grantId, clientId, subject } = grant
+  const { sid, auth_time: authTime } = grant.authentication
+  const asked = { grantId, clientId, subject, authTime }
+  if (sid === undefined || redeemable.kind === 'refresh_token') return isGrantOver(options.revocations, asked)
+  if (!(await isGrantOver(options.revocations, asked, [sessionEndId({ sid, authTime })]))) return false
+  if (!isOffline(grant) || (await isGrantOver(options.revocations, asked))) return true
+  // Good for the time after the session. Its end may have come before the client was on the list.
+  await options.tell(subject, { sids: [sid], clientId })
+  return false
+}
+
+/** Why nothing may be given any more. What was looked at before signing may have ended while the signer worked (CC13). */
+const findEnd = async (
+  options: RedeemOptions,
+  { client, signal }: Caller,
+  { grant, redeem, subject, authentication }: GrantDecision,
+): Promise<OAuthError | undefined> => {
+  const asking = options.clients.findEnabled(client.client_id)
+  // A service's token has no person and no grant that could have ended.
+  const [registered, isRevoked, account] =
+    authentication === undefined && redeem === undefined
+      ? [await asking]
+      : await Promise.all([
+          asking,
+          redeem && grant && isOver(options, grant, redeem),
+          authentication && options.accounts?.find(subject, signal),
+        ])
+  // Remembered whatever else is refused: the next request is refused before anything is signed.
+  if (isRevoked && grant) options.revokedGrants.set(grant.grantId, 'revoked')
+  if (registered === undefined)
+    return new OAuthError('invalid_client', 'Client authentication failed.', {
+      reason: 'the client is gone or disabled',
+    })
+  if (authentication && account === undefined) return invalidGrant('the account is gone or disabled')
+  return isRevoked && grant ? invalidGrant('the grant was revoked') : undefined
+}
+
+const consume = (options: RedeemOptions, caller: Caller, redeemable: Redeemable): Promise<string | void> => {
+  switch (redeemable.kind) {
+    case 'authorization_code':
+      return redeemCode(options, caller, redeemable.code)
+    case 'device_code':
+    case 'auth_req_id':
+      return redeemPolled(options, caller, redeemable)
+    case 'refresh_token':
+      return rotateRefreshToken(options, caller, redeemable.token)
+  }
+}
+
+/**
+ * Consumes what the decision names and returns the refresh token to answer with, if there is one. Throws `invalid_grant`
+ * to all but the winner, and when the grant or the person is gone by now, `invalid_client` when the client is,
+ * `Unavailable` when the store is down.
+ */
+const redeem = async (
+  options: RedeemOptions,
+  caller: Caller,
+  decision: GrantDecision,
+  refresh: boolean,
+): Promise<string | undefined> => {
+  const { grant, redeem: redeemable } = decision
+  // Of a version without the index, or of one that knew it by another id. Before anything is used up.
+  const indexed = redeemable?.kind === 'refresh_token' && grant ? options.grantIndex.complete(grant) : undefined
+  const starts = refresh && redeemable?.kind !== 'refresh_token'
+  // The family comes first: nobody has its token yet, and a failure here uses nothing up. One round trip for both.
+  const [end, started] =
+    starts && grant
+      ? await Promise.all([findEnd(options, caller, decision), startFamily(options, grant)])
+      : [(await Promise.all([findEnd(options, caller, decision), indexed]))[0]]
+  try {
+    if (end !== undefined) throw end
+    // A grant of a plugin's own begins here; all others were noted when the person granted them.
+    if (started && grant && redeemable === undefined) await options.grantIndex.add(grant)
+    const successor = redeemable && (await consume(options, caller, redeemable))
+    return successor ?? started?.token
+  } catch (error) {
+    if (started && error instanceof OAuthError) await options.families.remove(started.family)
+    throw error
+  }
+}
+
 /**
  * The one atomic step of a token request: after signing, before the answer. Of all callers that present the same code
  * or refresh token one wins; the others' tokens are thrown away.
  */
-export const createRedeem = (options: RedeemOptions) => {
-  const {
-    codes,
-    deviceCodes,
-    backchannelRequests,
-    families,
-    grantIndex,
-    revocations,
-    tell,
-    accounts,
-    clients,
-    audit,
-    clock,
-  } = options
+export const createRedeem =
+  (options: RedeemOptions): Redeem =>
+  (caller, decision, refresh) =>
+    redeem(options, caller, decision, refresh)
 
-  const startFamily = async (grant: Grant) => {
-    const fresh = newRefreshToken()
-    const absoluteExpiry = clock() + options.refreshAbsoluteTtl * 1000
-    await families.start(fresh.family, { grant, current: fresh.hash, absoluteExpiry }, options.refreshIdleTtl)
-    return fresh
-  }
-
-  /** RFC 6749 §4.1.2, RFC 9700 §4.14.2: one record ends everything that came from the grant. */
-  const revokeReused = async (
-    event: 'code.reused' | 'device.reused' | 'backchannel.reused' | 'refresh.reused',
-    { client, requestId: request_id }: Caller,
-    grant: Grant,
-  ) => {
-    await revocations.revoke(grant.grantId, options.grantLifetime)
-    await audit.record({ event, request_id, client_id: client.client_id, sub: grant.subject, grant_id: grant.grantId })
-  }
-
-  const checkOwner = (client: Client, grant: Pick<Grant, 'clientId'>): void => {
-    if (grant.clientId !== client.client_id) throw new Error('a grant plugin redeemed the grant of another client')
-  }
-
-  const redeemCode = async (caller: Caller, code: string): Promise<void> => {
-    const redemption = await codes.redeem(hashOpaqueToken(code))
-    if (redemption.outcome === 'unknown') throw invalidGrant('code expired before it was redeemed')
-    checkOwner(caller.client, redemption.record)
-    if (redemption.outcome === 'won') return
-    await revokeReused('code.reused', caller, redemption.record)
-    throw invalidGrant('code was already used')
-  }
-
-  const redeemPolled = async (
-    caller: Caller,
-    { kind, code }: Extract<Redeemable, { kind: 'device_code' | 'auth_req_id' }>,
-  ): Promise<void> => {
-    const store = kind === 'device_code' ? deviceCodes : backchannelRequests
-    const redemption = await store.redeem(hashOpaqueToken(code))
-    if (redemption.outcome === 'unknown') throw invalidGrant(`${kind} expired before it was redeemed`)
-    const { request, approval } = redemption.record
-    checkOwner(caller.client, request)
-    if (redemption.outcome === 'won') return
-    const event = kind === 'device_code' ? 'device.reused' : 'backchannel.reused'
-    if (approval) await revokeReused(event, caller, approval)
-    throw invalidGrant(`${kind} was already used`)
-  }
-
-  const rotateRefreshToken = async (caller: Caller, token: string): Promise<string | undefined> => {
-    const read = readRefreshToken(token)
-    if (read === undefined) throw invalidGrant('malformed refresh token')
-    const salt = newSalt()
-    const successor = isPublicClient(caller.client) ? deriveSuccessor(token, salt) : undefined
-    const redemption = await families.rotate(read.family, {
-      presented: read.hash,
-      ...(successor && { successor: { hash: successor.hash, salt } }),
-      idleTtlSeconds: options.refreshIdleTtl,
-    })
-    if (redemption.outcome === 'unknown') throw invalidGrant('refresh token expired before it was rotated')
-    const { record } = redemption
-    checkOwner(caller.client, record.grant)
-    if (redemption.outcome === 'won') return successor?.token
-    const { previous } = record
-    // As far in the future: of a replica whose clock is ahead, and not of a clock that was set back.
-    if (previous?.hash === read.hash && Math.abs(clock() - previous.rotatedAt) <= honestRetrySeconds * 1000) {
-      const again = deriveSuccessor(token, previous.salt)
-      if (again.hash === record.current) return again.token
-    }
-    await revokeReused('refresh.reused', caller, record.grant)
-    await families.remove(read.family)
-    throw invalidGrant('refresh token was already used')
-  }
-
-  /** The session is asked about for codes alone: what has become tokens, its end finds in the index. */
-  const isOver = async (grant: Grant, redeemable: Redeemable): Promise<boolean> => {
-    const { grantId, clientId, subject } = grant
-    const { sid, auth_time: authTime } = grant.authentication
-    const asked = { grantId, clientId, subject, authTime }
-    if (sid === undefined || redeemable.kind === 'refresh_token') return isGrantOver(revocations, asked)
-    if (!(await isGrantOver(revocations, asked, [sessionEndId({ sid, authTime })]))) return false
-    if (!isOffline(grant) || (await isGrantOver(revocations, asked))) return true
-    // Good for the time after the session. Its end may have come before the client was on the list.
-    await tell(subject, { sids: [sid], clientId })
-    return false
-  }
-
-  /** Why nothing may be given any more. What was looked at before signing may have ended while the signer worked (CC13). */
-  const findEnd = async (
-    { client, signal }: Caller,
-    { grant, redeem, subject, authentication }: GrantDecision,
-  ): Promise<OAuthError | undefined> => {
-    const asking = clients.findEnabled(client.client_id)
-    // A service's token has no person and no grant that could have ended.
-    const [registered, isRevoked, account] =
-      authentication === undefined && redeem === undefined
-        ? [await asking]
-        : await Promise.all([
-            asking,
-            redeem && grant && isOver(grant, redeem),
-            authentication && accounts?.find(subject, signal),
-          ])
-    // Remembered whatever else is refused: the next request is refused before anything is signed.
-    if (isRevoked && grant) options.revokedGrants.set(grant.grantId, 'revoked')
-    if (registered === undefined)
-      return new OAuthError('invalid_client', 'Client authentication failed.', {
-        reason: 'the client is gone or disabled',
-      })
-    if (authentication && account === undefined) return invalidGrant('the account is gone or disabled')
-    return isRevoked && grant ? invalidGrant('the grant was revoked') : undefined
-  }
-
-  const consume = (caller: Caller, redeemable: Redeemable): Promise<string | void> => {
-    switch (redeemable.kind) {
-      case 'authorization_code':
-        return redeemCode(caller, redeemable.code)
-      case 'device_code':
-      case 'auth_req_id':
-        return redeemPolled(caller, redeemable)
-      case 'refresh_token':
-        return rotateRefreshToken(caller, redeemable.token)
-    }
-  }
-
-  /**
-   * Consumes what the decision names and returns the refresh token to answer with, if there is one. Throws `invalid_grant`
-   * to all but the winner, and when the grant or the person is gone by now, `invalid_client` when the client is,
-   * `Unavailable` when the store is down.
-   */
-  return async (caller: Caller, decision: GrantDecision, refresh: boolean): Promise<string | undefined> => {
-    const { grant, redeem: redeemable } = decision
-    // Of a version without the index, or of one that knew it by another id. Before anything is used up.
-    const indexed = redeemable?.kind === 'refresh_token' && grant ? grantIndex.complete(grant) : undefined
-    const starts = refresh && redeemable?.kind !== 'refresh_token'
-    // The family comes first: nobody has its token yet, and a failure here uses nothing up. One round trip for both.
-    const [end, started] =
-      starts && grant
-        ? await Promise.all([findEnd(caller, decision), startFamily(grant)])
-        : [(await Promise.all([findEnd(caller, decision), indexed]))[0]]
-    try {
-      if (end !== undefined) throw end
-      // A grant of a plugin's own begins here; all others were noted when the person granted them.
-      if (started && grant && redeemable === undefined) await grantIndex.add(grant)
-      const successor = redeemable && (await consume(caller, redeemable))
-      return successor ?? started?.token
-    } catch (error) {
-      if (started && error instanceof OAuthError) await families.remove(started.family)
-      throw error
-    }
-  }
-}
-
-export type Redeem = ReturnType<typeof createRedeem>
+export type Redeem = (caller: Caller, decision: GrantDecision, refresh: boolean) => Promise<string | undefined>
