@@ -55,6 +55,22 @@ interface Plan extends Decision<unknown> {
   readonly entry: Entry | undefined
 }
 
+/** The changes to one store, and what becomes of them in this process. */
+interface Commits {
+  readonly tables: Tables
+  readonly isFull: () => boolean
+  readonly disk: DiskRoom
+  /** In the order in which they came; those of the transaction that is under way are not in it. */
+  queue: Pending[]
+  /** All that are not settled, the oldest first. */
+  readonly waiting: Set<Pending>
+  /** A transaction is being written. */
+  underway: boolean
+  /** `drain` runs in the next turn of the event loop. */
+  scheduled: boolean
+  watchdog: NodeJS.Timeout | undefined
+}
+
 const deadlineMs = 5_000
 const maxBatch = 256
 /**
@@ -66,6 +82,178 @@ const maxQueue = 16 * maxBatch
 
 const anchor = Buffer.from([1])
 
+const schedule = (commits: Commits): void => {
+  if (commits.scheduled || commits.underway || commits.queue.length === 0) return
+  commits.scheduled = true
+  setImmediate(drain, commits)
+}
+
+const watch = (commits: Commits): void => {
+  const now = performance.now()
+  for (const pending of commits.waiting) {
+    if (now - pending.since < deadlineMs) break
+    const message = `no answer within ${deadlineMs} ms`
+    pending.reject(new Unavailable(pending.change.component, pending.issued ? 'unknown' : 'no', message))
+  }
+  // While a store hangs for hours, callers that have gone must not be remembered.
+  commits.queue = commits.queue.filter(({ settled }) => !settled)
+  if (commits.waiting.size > 0) return
+  clearInterval(commits.watchdog)
+  commits.watchdog = undefined
+}
+
+const submit = <R>(commits: Commits, change: Change<R>): Promise<R> =>
+  new Promise<R>((resolve, reject) => {
+    if (commits.queue.length >= maxQueue) throw new Unavailable(change.component, 'no', 'too many changes wait')
+    const settle = () => {
+      pending.settled = true
+      commits.waiting.delete(pending)
+    }
+    const pending: Pending = {
+      change,
+      since: performance.now(),
+      settled: false,
+      issued: false,
+      resolve: (result) => {
+        settle()
+        resolve(result as R)
+      },
+      reject: (error) => {
+        settle()
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- passes on what was thrown
+        reject(error)
+      },
+    }
+    commits.waiting.add(pending)
+    commits.watchdog ??= setInterval(watch, 1_000, commits).unref()
+    commits.queue.push(pending)
+    schedule(commits)
+  })
+
+/** Decides one change, on the result of an earlier one in this transaction. Throws the error for its caller. */
+const plan = (tables: Tables, { change }: Pending, earlier: Write | undefined, refuseNew: () => boolean): Plan => {
+  const { key, clock, component, essential, decide } = change
+  const entry = earlier ? earlier.entry : orUnavailable(component, () => readEntry(tables, key))
+  const current = earlier ? earlier.replacement : entry?.envelope
+  const now = clock()
+  const decision = decide(current && isLive(current, now) ? current : undefined, now)
+  const isNew = entry === undefined && earlier === undefined && (decision.write ?? null) !== null
+  if (isNew && essential !== true && orUnavailable(component, refuseNew))
+    throw new Unavailable(component, 'no', 'the store is full')
+  return { ...decision, entry }
+}
+
+const issue = ({ records, expiry }: Tables, { key, decided, entry, replacement, text }: Write): Promise<boolean> => {
+  for (const { pending } of decided) pending.issued = true
+  if (replacement === null) return entry ? records.remove(key, entry.version) : Promise.resolve(true)
+  const { expires } = replacement
+  const planned = entry?.envelope.expires
+  if (expires !== undefined && !(planned !== undefined && planned <= expires))
+    void expiry.put(expiryKey(expires, key), anchor)
+  // The version is random and not a counter, because a record that was collected and written again must not look
+  // like the old one.
+  return records.put(key, text, 1 + Math.random(), entry?.version ?? (null as unknown as number))
+}
+
+/** A transaction is applied as a whole, so its first record shows whether it was. */
+const nothingApplied = (tables: Tables, [first]: readonly Write[]): boolean => {
+  try {
+    refresh(tables)
+    return first !== undefined && readEntry(tables, first.key)?.version === first.entry?.version
+  } catch {
+    return false
+  }
+}
+
+const commit = async (commits: Commits, writes: readonly Write[]): Promise<void> => {
+  const { tables } = commits
+  const outcomes: Promise<boolean>[] = []
+  try {
+    const batch = tables.records.batch(() => {
+      for (const write of writes) outcomes.push(issue(tables, write))
+    })
+    void Promise.allSettled(outcomes)
+    await batch
+    const won = await Promise.all(outcomes)
+    writes.forEach(({ decided }, index) => {
+      for (const { pending, result } of decided) {
+        if (pending.settled) continue
+        if (won[index] === true) pending.resolve(result)
+        else commits.queue.push(pending)
+      }
+    })
+  } catch (error) {
+    const reason = await commitFailure(error)
+    const applied = nothingApplied(tables, writes) ? 'no' : 'unknown'
+    for (const { pending } of writes.flatMap(({ decided }) => decided))
+      pending.reject(unavailable(pending.change.component, applied, reason))
+  }
+}
+
+/** Takes from the queue what fits into one transaction and on the disk. */
+const planBatch = (commits: Commits): readonly Write[] => {
+  const { tables, isFull, disk } = commits
+  let full: boolean | undefined
+  const refuseNew = () => (full ??= isFull())
+  let room: number | undefined
+  let fresh: true | undefined
+  const later: Pending[] = []
+  const writes = new Map<string, Write>()
+  let taken = 0
+  for (const pending of commits.queue) {
+    if (writes.size === maxBatch) break
+    taken += 1
+    const { component, key } = pending.change
+    const id = key.toString('latin1')
+    try {
+      fresh ??= orUnavailable(component, () => refresh(tables))
+      const earlier = writes.get(id)
+      const { entry, result, write } = plan(tables, pending, earlier, refuseNew)
+      if (write === undefined) {
+        // The result is not known before the transaction is over.
+        if (earlier) earlier.decided.push({ pending, result })
+        else pending.resolve(result)
+        continue
+      }
+      // A record that is created and removed at once would leave nothing for another process to lose against.
+      if (earlier && write === null && entry === undefined) {
+        later.push(pending)
+        continue
+      }
+      const text = write === null ? '' : encodeEnvelope(write)
+      room = (room ?? orUnavailable(component, disk.left) - disk.forCollecting) - bytesToChange(text.length)
+      if (room < 0 && writes.size > 0) {
+        taken -= 1
+        break
+      }
+      if (room < 0) throw new Unavailable(component, 'no', 'the disk is full')
+      if (earlier) {
+        earlier.decided.push({ pending, result })
+        Object.assign(earlier, { replacement: write, text })
+      } else writes.set(id, { key, entry, decided: [{ pending, result }], replacement: write, text })
+    } catch (error) {
+      pending.reject(error)
+    }
+  }
+  commits.queue = [...later, ...commits.queue.slice(taken)]
+  return [...writes.values()]
+}
+
+const drain = (commits: Commits): void => {
+  commits.scheduled = false
+  const writes = planBatch(commits)
+  commits.underway = writes.length > 0
+  if (commits.underway) {
+    const committed = commit(commits, writes)
+    exitInSpiteOf(committed)
+    void committed.finally(() => {
+      commits.underway = false
+      schedule(commits)
+    })
+  }
+  schedule(commits)
+}
+
 /**
  * Group commit by compare-and-set. All waiting changes are decided on the newest state and written as one LMDB
  * transaction in a thread, each on the condition that its record still has the version it was decided on; changes
@@ -74,182 +262,15 @@ const anchor = Buffer.from([1])
  * popular counter costs one write per transaction.
  */
 export const createCommitter = (tables: Tables, isFull: () => boolean, disk: DiskRoom): Committer => {
-  const { records, expiry } = tables
-  let queue: Pending[] = []
-  const waiting = new Set<Pending>()
-  let underway = false
-  let scheduled = false
-  let watchdog: NodeJS.Timeout | undefined
-
-  const schedule = () => {
-    if (scheduled || underway || queue.length === 0) return
-    scheduled = true
-    setImmediate(drain)
+  const commits: Commits = {
+    tables,
+    isFull,
+    disk,
+    queue: [],
+    waiting: new Set(),
+    underway: false,
+    scheduled: false,
+    watchdog: undefined,
   }
-
-  const watch = () => {
-    const now = performance.now()
-    for (const pending of waiting) {
-      if (now - pending.since < deadlineMs) break
-      const message = `no answer within ${deadlineMs} ms`
-      pending.reject(new Unavailable(pending.change.component, pending.issued ? 'unknown' : 'no', message))
-    }
-    // While a store hangs for hours, callers that have gone must not be remembered.
-    queue = queue.filter(({ settled }) => !settled)
-    if (waiting.size > 0) return
-    clearInterval(watchdog)
-    watchdog = undefined
-  }
-
-  const submit = <R>(change: Change<R>) =>
-    new Promise<R>((resolve, reject) => {
-      if (queue.length >= maxQueue) throw new Unavailable(change.component, 'no', 'too many changes wait')
-      const settle = () => {
-        pending.settled = true
-        waiting.delete(pending)
-      }
-      const pending: Pending = {
-        change,
-        since: performance.now(),
-        settled: false,
-        issued: false,
-        resolve: (result) => {
-          settle()
-          resolve(result as R)
-        },
-        reject: (error) => {
-          settle()
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- passes on what was thrown
-          reject(error)
-        },
-      }
-      waiting.add(pending)
-      watchdog ??= setInterval(watch, 1_000).unref()
-      queue.push(pending)
-      schedule()
-    })
-
-  /** Decides one change, on the result of an earlier one in this transaction. Throws the error for its caller. */
-  const plan = ({ change }: Pending, earlier: Write | undefined, refuseNew: () => boolean): Plan => {
-    const { key, clock, component, essential, decide } = change
-    const entry = earlier ? earlier.entry : orUnavailable(component, () => readEntry(tables, key))
-    const current = earlier ? earlier.replacement : entry?.envelope
-    const now = clock()
-    const decision = decide(current && isLive(current, now) ? current : undefined, now)
-    const isNew = entry === undefined && earlier === undefined && (decision.write ?? null) !== null
-    if (isNew && essential !== true && orUnavailable(component, refuseNew))
-      throw new Unavailable(component, 'no', 'the store is full')
-    return { ...decision, entry }
-  }
-
-  const issue = ({ key, decided, entry, replacement, text }: Write): Promise<boolean> => {
-    for (const { pending } of decided) pending.issued = true
-    if (replacement === null) return entry ? records.remove(key, entry.version) : Promise.resolve(true)
-    const { expires } = replacement
-    const planned = entry?.envelope.expires
-    if (expires !== undefined && !(planned !== undefined && planned <= expires))
-      void expiry.put(expiryKey(expires, key), anchor)
-    // The version is random and not a counter, because a record that was collected and written again must not look
-    // like the old one.
-    return records.put(key, text, 1 + Math.random(), entry?.version ?? (null as unknown as number))
-  }
-
-  /** A transaction is applied as a whole, so its first record shows whether it was. */
-  const nothingApplied = ([first]: readonly Write[]): boolean => {
-    try {
-      refresh(tables)
-      return first !== undefined && readEntry(tables, first.key)?.version === first.entry?.version
-    } catch {
-      return false
-    }
-  }
-
-  const commit = async (writes: readonly Write[]) => {
-    const outcomes: Promise<boolean>[] = []
-    try {
-      const batch = records.batch(() => {
-        for (const write of writes) outcomes.push(issue(write))
-      })
-      void Promise.allSettled(outcomes)
-      await batch
-      const won = await Promise.all(outcomes)
-      writes.forEach(({ decided }, index) => {
-        for (const { pending, result } of decided) {
-          if (pending.settled) continue
-          if (won[index] === true) pending.resolve(result)
-          else queue.push(pending)
-        }
-      })
-    } catch (error) {
-      const reason = await commitFailure(error)
-      const applied = nothingApplied(writes) ? 'no' : 'unknown'
-      for (const { pending } of writes.flatMap(({ decided }) => decided))
-        pending.reject(unavailable(pending.change.component, applied, reason))
-    }
-  }
-
-  /** Takes from the queue what fits into one transaction and on the disk. */
-  const planBatch = (): readonly Write[] => {
-    let full: boolean | undefined
-    const refuseNew = () => (full ??= isFull())
-    let room: number | undefined
-    let fresh: true | undefined
-    const later: Pending[] = []
-    const writes = new Map<string, Write>()
-    let taken = 0
-    for (const pending of queue) {
-      if (writes.size === maxBatch) break
-      taken += 1
-      const { component, key } = pending.change
-      const id = key.toString('latin1')
-      try {
-        fresh ??= orUnavailable(component, () => refresh(tables))
-        const earlier = writes.get(id)
-        const { entry, result, write } = plan(pending, earlier, refuseNew)
-        if (write === undefined) {
-          // The result is not known before the transaction is over.
-          if (earlier) earlier.decided.push({ pending, result })
-          else pending.resolve(result)
-          continue
-        }
-        // A record that is created and removed at once would leave nothing for another process to lose against.
-        if (earlier && write === null && entry === undefined) {
-          later.push(pending)
-          continue
-        }
-        const text = write === null ? '' : encodeEnvelope(write)
-        room = (room ?? orUnavailable(component, disk.left) - disk.forCollecting) - bytesToChange(text.length)
-        if (room < 0 && writes.size > 0) {
-          taken -= 1
-          break
-        }
-        if (room < 0) throw new Unavailable(component, 'no', 'the disk is full')
-        if (earlier) {
-          earlier.decided.push({ pending, result })
-          Object.assign(earlier, { replacement: write, text })
-        } else writes.set(id, { key, entry, decided: [{ pending, result }], replacement: write, text })
-      } catch (error) {
-        pending.reject(error)
-      }
-    }
-    queue = [...later, ...queue.slice(taken)]
-    return [...writes.values()]
-  }
-
-  const drain = () => {
-    scheduled = false
-    const writes = planBatch()
-    underway = writes.length > 0
-    if (underway) {
-      const committed = commit(writes)
-      exitInSpiteOf(committed)
-      void committed.finally(() => {
-        underway = false
-        schedule()
-      })
-    }
-    schedule()
-  }
-
-  return { submit }
+  return { submit: (change) => submit(commits, change) }
 }
