@@ -37,175 +37,230 @@ export interface ConnectionOptions {
   readonly component: string
 }
 
+/** One client, and what is known of the server behind it. */
+interface Link extends ConnectionOptions {
+  readonly client: ReturnType<typeof createClient>
+  readonly place: string
+  readonly database: number
+  readonly markerKey: string
+  readonly pingKey: string
+  /** What holds now; undefined while the server is not one to rely on. */
+  memory: Memory | undefined
+  /** When the latest known epoch began; 0: none is known yet. */
+  known: number
+  facts: Facts
+  capacity: number | undefined
+  /** Why `memory` is undefined. */
+  reason: string
+  /** Rises when a connection begins and when it ends. */
+  session: number
+  /** The session that was dropped because an answer did not come. */
+  dropped: number
+  examining: Promise<void> | undefined
+  /** The examination after that one. */
+  next: Promise<void> | undefined
+  timer: NodeJS.Timeout | undefined
+  closed: boolean
+  readonly underWay: Set<Promise<unknown>>
+}
+
 /** Milliseconds until a connected but unfit server is examined again. */
 const recheckMs = 500
 /** Milliseconds that opening waits for a server, so that the first request need not. */
 const openingMs = 1_500
 
-/**
- * Opens a connection that is used only while the server is reliable: it is examined when new and at each ping. It
- * need not succeed, and keeps trying until closed.
- */
-export const openConnection = async ({ options, clock, component }: ConnectionOptions): Promise<Connection> => {
-  const client = createClient(options)
-  const place = placeOf(options)
-  const database = databaseOf(options)
-  const markerKey = `${options.key_prefix}memory`
-  const pingKey = `${options.key_prefix}ping`
-  let memory: Memory | undefined
-  let known = 0
-  let facts: Facts
-  let capacity: number | undefined
-  let reason = 'not connected'
-  let session = 0
-  let dropped = -1
-  let examining: Promise<void> | undefined
-  let next: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
-  let closed = false
-  const underWay = new Set<Promise<unknown>>()
-
-  const failure = (error: unknown): Unavailable => {
-    // Answers have no names, only an order, so a late one must not be taken for the answer to another command.
-    if (isTimeout(error) && !(client instanceof Cluster) && dropped !== session) {
-      dropped = session
-      client.disconnect(true)
-    }
-    return unavailable(component, place, error)
+const failure = (link: Link, error: unknown): Unavailable => {
+  // Answers have no names, only an order, so a late one must not be taken for the answer to another command.
+  if (isTimeout(error) && !(link.client instanceof Cluster) && link.dropped !== link.session) {
+    link.dropped = link.session
+    link.client.disconnect(true)
   }
-  const refuse = (why: string): Unavailable => new Unavailable(component, 'no', `redis ${place}: ${why}`)
-  const nodes = (): readonly Redis[] => (client instanceof Cluster ? client.nodes('master') : [client])
+  return unavailable(link.component, link.place, error)
+}
 
-  const current = (): Memory => {
-    if (memory === undefined || closed) throw refuse(closed ? 'closed' : reason)
-    return memory
+const refuse = ({ component, place }: Link, why: string): Unavailable =>
+  new Unavailable(component, 'no', `redis ${place}: ${why}`)
+
+const nodesOf = ({ client }: Link): readonly Redis[] => (client instanceof Cluster ? client.nodes('master') : [client])
+
+const current = (link: Link): Memory => {
+  if (link.memory === undefined || link.closed) throw refuse(link, link.closed ? 'closed' : link.reason)
+  return link.memory
+}
+
+const examine = async (link: Link): Promise<void> => {
+  const { client, options, database, markerKey, clock, session: begun } = link
+  try {
+    // The client continues in another database if this one cannot be selected.
+    if (database !== 0) await client.call('SELECT', database)
+    const reports = await Promise.all(nodesOf(link).map(readFacts))
+    const fault = reports.map((one) => judge(one, options)).find((one) => one !== undefined)
+    if (fault !== undefined) throw refuse(link, fault)
+    const joined = await joinEpoch({ client, nodes: nodesOf(link), markerKey, clock, known: link.known })
+    // The examined connection is gone; the next one gets its own examination.
+    if (begun !== link.session || link.closed) return
+    link.facts = reports[0]
+    link.capacity = memoryOf(reports)
+    link.memory = joined
+    link.known = joined.since
+  } catch (error) {
+    if (begun !== link.session) return
+    link.memory = undefined
+    link.reason = failure(link, error).message.slice(`redis ${link.place}: `.length)
+    clearTimeout(link.timer)
+    if (!link.closed) link.timer = setTimeout(() => void reexamine(link), recheckMs).unref()
   }
+}
 
-  const examine = async (): Promise<void> => {
-    const begun = session
-    try {
-      // The client continues in another database if this one cannot be selected.
-      if (database !== 0) await client.call('SELECT', database)
-      const reports = await Promise.all(nodes().map(readFacts))
-      const fault = reports.map((one) => judge(one, options)).find((one) => one !== undefined)
-      if (fault !== undefined) throw refuse(fault)
-      const joined = await joinEpoch({ client, nodes: nodes(), markerKey, clock, known })
-      // The examined connection is gone; the next one gets its own examination.
-      if (begun !== session || closed) return
-      facts = reports[0]
-      capacity = memoryOf(reports)
-      memory = joined
-      known = joined.since
-    } catch (error) {
-      if (begun !== session) return
-      memory = undefined
-      reason = failure(error).message.slice(`redis ${place}: `.length)
-      clearTimeout(timer)
-      if (!closed) timer = setTimeout(() => void reexamine(), recheckMs).unref()
-    }
-  }
-
-  /** Runs one examination at a time. Callers that arrive meanwhile get the next one, which starts afterwards. */
-  const reexamine = (): Promise<void> => {
-    if (examining !== undefined) {
-      next ??= examining.then(() => {
-        next = undefined
-        return reexamine()
-      })
-      return next
-    }
-    if (client.status !== 'ready' || closed) return Promise.resolve()
-    examining = examine().finally(() => {
-      examining = undefined
+/** Runs one examination at a time. Callers that arrive meanwhile get the next one, which starts afterwards. */
+const reexamine = (link: Link): Promise<void> => {
+  if (link.examining !== undefined) {
+    link.next ??= link.examining.then(() => {
+      link.next = undefined
+      return reexamine(link)
     })
-    return examining
+    return link.next
   }
+  if (link.client.status !== 'ready' || link.closed) return Promise.resolve()
+  link.examining = examine(link).finally(() => {
+    link.examining = undefined
+  })
+  return link.examining
+}
 
-  const track = async <T>(work: Promise<T>): Promise<T> => {
-    underWay.add(work)
-    try {
-      return await work
-    } finally {
-      underWay.delete(work)
-    }
+const track = async <T>({ underWay }: Link, work: Promise<T>): Promise<T> => {
+  underWay.add(work)
+  try {
+    return await work
+  } finally {
+    underWay.delete(work)
   }
+}
 
+/** What is known of the server ends with the connection; a new connection is examined before it is used. */
+const followClient = (link: Link): void => {
+  const { client } = link
   client.on('error', (error: unknown) => {
-    reason = reasonOf(error)
+    link.reason = reasonOf(error)
   })
   client.on('close', () => {
-    if (memory !== undefined) reason = 'the connection is down'
-    session += 1
-    memory = undefined
+    if (link.memory !== undefined) link.reason = 'the connection is down'
+    link.session += 1
+    link.memory = undefined
   })
   client.on('ready', () => {
-    session += 1
-    memory = undefined
-    void reexamine()
+    link.session += 1
+    link.memory = undefined
+    void reexamine(link)
   })
   // If a sentinel announces a new primary while ioredis looks for the old one, ioredis stops reconnecting.
   client.on('end', () => {
-    if (closed) return
-    clearTimeout(timer)
-    timer = setTimeout(() => void client.connect().catch(() => undefined), recheckMs).unref()
+    if (link.closed) return
+    clearTimeout(link.timer)
+    link.timer = setTimeout(() => void client.connect().catch(() => undefined), recheckMs).unref()
   })
+}
 
-  const evaluate = async (name: ScriptName, key: string, given: (memory: Memory) => readonly Argument[]) => {
-    const held = current()
-    const keys = name === 'swap' || client instanceof Cluster ? [key] : [key, markerKey]
-    const send = (at: Memory) => client.evalsha(at.scripts[name].sha, keys.length, ...keys, ...given(at))
-    try {
-      return await send(held)
-    } catch (error) {
-      if (!isLostMemory(error)) throw failure(error)
-    }
-    // The server is not the one we knew, so what it remembers has to be determined first. Nothing was done.
-    if (memory === held) memory = undefined
-    if (memory === undefined) await reexamine()
-    return send(current()).catch((error: unknown) => {
-      throw failure(error)
-    })
+const evaluate = async (link: Link, name: ScriptName, key: string, given: (memory: Memory) => readonly Argument[]) => {
+  const { client, markerKey } = link
+  const held = current(link)
+  const keys = name === 'swap' || client instanceof Cluster ? [key] : [key, markerKey]
+  const send = (at: Memory) => client.evalsha(at.scripts[name].sha, keys.length, ...keys, ...given(at))
+  try {
+    return await send(held)
+  } catch (error) {
+    if (!isLostMemory(error)) throw failure(link, error)
   }
+  // The server is not the one we knew, so what it remembers has to be determined first. Nothing was done.
+  if (link.memory === held) link.memory = undefined
+  if (link.memory === undefined) await reexamine(link)
+  return send(current(link)).catch((error: unknown) => {
+    throw failure(link, error)
+  })
+}
 
+const call = async (link: Link, command: string, given: readonly Argument[]): Promise<unknown> => {
+  current(link)
+  return track(
+    link,
+    link.client.call(command, ...given).catch((error: unknown) => Promise.reject(failure(link, error))),
+  )
+}
+
+const since = (link: Link): number => {
+  if (link.known === 0) throw refuse(link, link.reason)
+  return link.known
+}
+
+const ping = async (link: Link): Promise<void> => {
+  if (link.closed) throw refuse(link, 'closed')
+  // Pings by writing, because a read-only server does not work; this also detects a full one.
+  const write = link.memory && link.client.set(link.pingKey, '1', 'PX', 10_000)
+  await Promise.all([reexamine(link), write]).catch((error: unknown) => Promise.reject(failure(link, error)))
+  current(link)
+}
+
+const close = async (link: Link): Promise<void> => {
+  if (link.closed) return
+  link.closed = true
+  clearTimeout(link.timer)
+  await Promise.allSettled(link.underWay)
+  link.client.disconnect()
+}
+
+/** Resolves when the first server was examined or has failed, or after a while. */
+const connect = async (link: Link): Promise<void> => {
+  const { client } = link
   const opened = new Promise<void>((resolve) => {
     client.once('error', () => resolve())
-    client.once('ready', () => void examining?.then(resolve))
+    client.once('ready', () => void link.examining?.then(resolve))
     setTimeout(resolve, openingMs).unref()
   })
   client.connect().catch(() => undefined)
   await opened
+}
 
+/**
+ * Opens a connection that is used only while the server is reliable: it is examined when new and at each ping. It
+ * need not succeed, and keeps trying until closed.
+ */
+export const openConnection = async (given: ConnectionOptions): Promise<Connection> => {
+  const { options } = given
+  const link: Link = {
+    ...given,
+    client: createClient(options),
+    place: placeOf(options),
+    database: databaseOf(options),
+    markerKey: `${options.key_prefix}memory`,
+    pingKey: `${options.key_prefix}ping`,
+    memory: undefined,
+    known: 0,
+    facts: undefined,
+    capacity: undefined,
+    reason: 'not connected',
+    session: 0,
+    dropped: -1,
+    examining: undefined,
+    next: undefined,
+    timer: undefined,
+    closed: false,
+    underWay: new Set(),
+  }
+  followClient(link)
+  await connect(link)
   return {
-    clock,
-    refuse,
-    memory: current,
-    since: () => {
-      if (known === 0) throw refuse(reason)
-      return known
-    },
-    call: async (command, ...given) => {
-      current()
-      return track(client.call(command, ...given).catch((error: unknown) => Promise.reject(failure(error))))
-    },
-    run: (script, key, given) => track(evaluate(script, key, given)),
-    ping: async () => {
-      if (closed) throw refuse('closed')
-      // Pings by writing, because a read-only server does not work; this also detects a full one.
-      const write = memory && client.set(pingKey, '1', 'PX', 10_000)
-      await Promise.all([reexamine(), write]).catch((error: unknown) => Promise.reject(failure(error)))
-      current()
-    },
+    clock: given.clock,
+    refuse: (reason) => refuse(link, reason),
+    memory: () => current(link),
+    since: () => since(link),
+    call: (command, ...sent) => call(link, command, sent),
+    run: (script, key, argumentsFor) => track(link, evaluate(link, script, key, argumentsFor)),
+    ping: () => ping(link),
     describe: async () => {
-      current()
-      return describeServer(facts, options, nodes().length)
+      current(link)
+      return describeServer(link.facts, options, nodesOf(link).length)
     },
-    capacity: () => capacity,
-    close: async () => {
-      if (closed) return
-      closed = true
-      clearTimeout(timer)
-      await Promise.allSettled(underWay)
-      client.disconnect()
-    },
+    capacity: () => link.capacity,
+    close: () => close(link),
   }
 }
