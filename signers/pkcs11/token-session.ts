@@ -37,6 +37,18 @@ interface SessionKey {
   seen: boolean
 }
 
+/** The session, which may be lost and opened again, and what is known of its keys. */
+interface State extends SessionContext {
+  /** Takes one signature. With too small a buffer the token would keep the operation open. */
+  readonly room: Buffer
+  /** By the number that the parent has given. */
+  readonly keys: Map<number, SessionKey>
+  /** The token and its slot as the latest `open` found them; empty before. */
+  token: TokenSelector
+  slot: Handle
+  session: Handle | undefined
+}
+
 export interface TokenSession {
   /** The handle by which the token's own log may identify the session. It changes on reopening. */
   readonly handle: number
@@ -50,121 +62,132 @@ const digestOf: (algorithm: string, message: Buffer) => Buffer =
     ? (algorithm, message) => crypto.hash(algorithm, message, 'buffer')
     : (algorithm, message) => crypto.createHash(algorithm).update(message).digest()
 
-/** A session runs one operation at a time and everything is synchronous, because it has its own thread. */
-export const openTokenSession = ({ lib, options, gate, report }: SessionContext): TokenSession => {
-  // With too small a buffer the token would keep the operation open.
-  const room = Buffer.alloc(options.signatureBytes)
-  const keys = new Map<number, SessionKey>()
-  let token: TokenSelector = {}
-  let slot: Handle
-  let session: Handle | undefined
+const open = (state: State, flags = CKF_SERIAL_SESSION): Handle => {
+  const { lib, options, gate, report } = state
+  const { token, slot } = findSlot(lib, options.token)
+  state.token = token
+  state.slot = slot
+  const opened = lib.C_OpenSession(slot, flags)
+  state.session = opened
+  login(lib, slot, opened, options, gate, report)
+  return opened
+}
 
-  const open = (flags = CKF_SERIAL_SESSION): Handle => {
-    const found = findSlot(lib, options.token)
-    ;({ token, slot } = found)
-    const opened = lib.C_OpenSession(slot, flags)
-    session = opened
-    login(lib, slot, opened, options, gate, report)
-    return opened
+const close = (state: State): void => {
+  if (state.session === undefined) return
+  try {
+    state.lib.C_CloseSession(state.session)
+  } catch {
+    // The token may have closed it already.
   }
+  state.session = undefined
+  for (const key of state.keys.values()) key.handle = undefined
+}
 
-  const close = (): void => {
-    if (session === undefined) return
-    try {
-      lib.C_CloseSession(session)
-    } catch {
-      // The token may have closed it already.
-    }
-    session = undefined
-    for (const key of keys.values()) key.handle = undefined
+/** Runs `operation`, and once again in a new session if this one was lost. */
+const recovering = <T>(state: State, operation: (session: Handle) => T): T => {
+  try {
+    return operation(state.session ?? open(state))
+  } catch (error) {
+    if (failureOf(error).kind !== 'retry') throw error
   }
+  close(state)
+  try {
+    return operation(open(state))
+  } catch (error) {
+    const { kind, message } = failureOf(error)
+    // A failure that persists in a new session may be cured by restarting the library.
+    throw new TokenFailure(kind === 'retry' ? 'reset' : kind, message)
+  }
+}
 
-  /** Runs `operation`, and once again in a new session if this one was lost. */
-  const recovering = <T>(operation: (session: Handle) => T): T => {
-    try {
-      return operation(session ?? open())
-    } catch (error) {
-      if (failureOf(error).kind !== 'retry') throw error
-    }
-    close()
-    try {
-      return operation(open())
-    } catch (error) {
-      const { kind, message } = failureOf(error)
-      // A failure that persists in a new session may be cured by restarting the library.
-      throw new TokenFailure(kind === 'retry' ? 'reset' : kind, message)
-    }
+/** Reads the public half again each time, because the key behind a name may have been exchanged. */
+const find = ({ lib, slot }: State, current: Handle, key: SessionKey): FoundKey => {
+  const { request, published } = key
+  const found = findKey(lib, current, request.key, request.alg)
+  if (found === undefined) {
+    // A token that is removed shows no objects for a while. A restart finds the key again, or finds that it is
+    // gone.
+    if (key.seen) throw new TokenFailure('reset', 'the key is no longer there')
+    throw new TokenFailure('refused', 'no private key matches; exactly one must')
   }
+  if (published !== undefined && !isSameHalf(request.members, published, found.jwk))
+    throw new TokenFailure('refused', 'another key has replaced it: its public half is not the published one')
+  key.way = findWay(lib, slot, request.alg)
+  key.published = found.jwk
+  key.handle = found.handle
+  key.seen = true
+  return found
+}
 
-  /** Reads the public half again each time, because the key behind a name may have been exchanged. */
-  const find = (current: Handle, key: SessionKey): FoundKey => {
-    const { request, published } = key
-    const found = findKey(lib, current, request.key, request.alg)
-    if (found === undefined) {
-      // A token that is removed shows no objects for a while. A restart finds the key again, or finds that it is
-      // gone.
-      if (key.seen) throw new TokenFailure('reset', 'the key is no longer there')
-      throw new TokenFailure('refused', 'no private key matches; exactly one must')
-    }
-    if (published !== undefined && !isSameHalf(request.members, published, found.jwk))
-      throw new TokenFailure('refused', 'another key has replaced it: its public half is not the published one')
-    key.way = findWay(lib, slot, request.alg)
-    key.published = found.jwk
-    key.handle = found.handle
-    key.seen = true
-    return found
-  }
+const signOnce = (state: State, current: Handle, key: SessionKey, message: Buffer): Buffer => {
+  const { lib, room } = state
+  const handle = key.handle ?? find(state, current, key).handle
+  const { sign, digest, prefix = '' } = key.way ?? findWay(lib, state.slot, key.request.alg)
+  const hashed = digest === undefined ? message : digestOf(digest, message)
+  lib.C_SignInit(current, sign, handle)
+  return lib.C_Sign(current, prefix === '' ? hashed : Buffer.concat([Buffer.from(prefix, 'hex'), hashed]), room)
+}
 
-  const signOnce = (current: Handle, key: SessionKey, message: Buffer): Buffer => {
-    const handle = key.handle ?? find(current, key).handle
-    const { sign, digest, prefix = '' } = key.way ?? findWay(lib, slot, key.request.alg)
-    const hashed = digest === undefined ? message : digestOf(digest, message)
-    lib.C_SignInit(current, sign, handle)
-    return lib.C_Sign(current, prefix === '' ? hashed : Buffer.concat([Buffer.from(prefix, 'hex'), hashed]), room)
+/** Replaces the reading session, because a token may not grant another one. */
+const create = (state: State, { label, alg }: CreateRequest): ControlResults['create'] => {
+  const { lib } = state
+  recovering(state, (current) => {
+    if (countKeys(lib, current, { object: label }) > 0)
+      throw new TokenFailure('refused', `the token already has a private key with the label ${label}`)
+    findWay(lib, state.slot, alg)
+    checkMakes(lib, state.slot, alg)
+  })
+  close(state)
+  const writable = open(state, CKF_SERIAL_SESSION | CKF_RW_SESSION)
+  try {
+    return { token: state.token, ...makeKey(lib, writable, label, alg) }
+  } finally {
+    close(state)
   }
+}
 
-  /** Replaces the reading session, because a token may not grant another one. */
-  const create = ({ label, alg }: CreateRequest): ControlResults['create'] => {
-    recovering((current) => {
-      if (countKeys(lib, current, { object: label }) > 0)
-        throw new TokenFailure('refused', `the token already has a private key with the label ${label}`)
-      findWay(lib, slot, alg)
-      checkMakes(lib, slot, alg)
-    })
-    close()
-    const writable = open(CKF_SERIAL_SESSION | CKF_RW_SESSION)
-    try {
-      return { token, ...makeKey(lib, writable, label, alg) }
-    } finally {
-      close()
-    }
-  }
-
-  open()
-  return {
-    get handle() {
-      return session?.readUInt32LE(0) ?? 0
-    },
-    sign(number, message) {
-      const key = keys.get(number)
-      if (key === undefined) throw new TokenFailure('reset', 'the session does not know the key')
-      return recovering((current) => signOnce(current, key, message))
-    },
-    control(request) {
-      if (request.do === 'create') return create(request)
-      if (request.do === 'ping') return recovering((current) => ping(lib, current))
-      for (const name of Object.keys(request.token) as (keyof TokenSelector)[])
-        if (request.token[name] !== token[name])
-          throw new TokenFailure('refused', `the ${name} of the token is not the one of the key's URI`)
-      const key: SessionKey = { request, published: request.published, handle: undefined, way: undefined, seen: false }
-      keys.set(request.number, key)
-      return recovering((current) => find(current, key).jwk)
-    },
-    close,
-  }
+/** Remembers the key under its number, and reads its public half. */
+const openKey = (state: State, request: OpenRequest): PublicJwk => {
+  const { keys, token } = state
+  for (const name of Object.keys(request.token) as (keyof TokenSelector)[])
+    if (request.token[name] !== token[name])
+      throw new TokenFailure('refused', `the ${name} of the token is not the one of the key's URI`)
+  const key: SessionKey = { request, published: request.published, handle: undefined, way: undefined, seen: false }
+  keys.set(request.number, key)
+  return recovering(state, (current) => find(state, current, key).jwk)
 }
 
 const ping = (lib: PKCS11, session: Handle): null => {
   lib.C_GetSessionInfo(session)
   return null
+}
+
+/** A session runs one operation at a time and everything is synchronous, because it has its own thread. */
+export const openTokenSession = (context: SessionContext): TokenSession => {
+  const state: State = {
+    ...context,
+    room: Buffer.alloc(context.options.signatureBytes),
+    keys: new Map(),
+    token: {},
+    slot: Buffer.alloc(0),
+    session: undefined,
+  }
+  open(state)
+  return {
+    get handle() {
+      return state.session?.readUInt32LE(0) ?? 0
+    },
+    sign(number, message) {
+      const key = state.keys.get(number)
+      if (key === undefined) throw new TokenFailure('reset', 'the session does not know the key')
+      return recovering(state, (current) => signOnce(state, current, key, message))
+    },
+    control(request) {
+      if (request.do === 'create') return create(state, request)
+      if (request.do === 'ping') return recovering(state, (current) => ping(state.lib, current))
+      return openKey(state, request)
+    },
+    close: () => close(state),
+  }
 }
