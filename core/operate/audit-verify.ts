@@ -60,6 +60,25 @@ interface Chain {
   missing?: { readonly from: number; readonly to: number }
 }
 
+/** What was found up to the line at hand. */
+interface State {
+  readonly partial: boolean
+  /** By writer. */
+  readonly chains: Map<string, Chain>
+  /** The hashes of the last lines, the oldest first. */
+  readonly recent: Set<string>
+  /** The requested heads that no line has had so far. */
+  readonly lost: Set<string>
+  readonly torn: number[]
+  readonly strangers: AuditFault[]
+  unchained: number
+  /** The line at hand, counted across all files. */
+  number: number
+  fileNumber: number
+  /** Lines of the file at hand that precede this one. */
+  before: number
+}
+
 interface Chained {
   readonly writer: string
   readonly seq: number
@@ -92,6 +111,109 @@ const parse = (line: string): JsonObject | undefined => {
 const countOf = (from: number, to: number): string =>
   from === to ? `seq ${String(from)} is` : `seq ${String(from)} to ${String(to)} are`
 
+/** What is wrong with the next line of a writer. */
+const findFault = (chain: Chain, { writer, seq, prev }: Chained, line: number): AuditFault | undefined => {
+  const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
+  const known = chain.sequence
+  if (seq > known + 1) {
+    chain.missing = { from: known + 1, to: seq - 1 }
+    return fault('missing', `${countOf(known + 1, seq - 1)} not between seq ${String(known)} and this line`)
+  }
+  if (seq === known) return fault('repeated', `seq ${String(seq)} comes again`)
+  if (seq < known) return fault('reordered', `seq ${String(seq)} comes after seq ${String(known)}`)
+  if (prev === chain.head) return undefined
+  return fault('changed', `line ${String(chain.line)} (seq ${String(known)}) does not match the hash in this line`)
+}
+
+const begin = (state: State, { writer, seq, prev, pid, stream }: Chained, hash: string): void => {
+  const { chains, recent, partial, before, number: line } = state
+  const chain: Chain = { pid, lines: 1, first: seq, sequence: seq, head: hash, line }
+  chains.set(writer, chain)
+  const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
+  if (seq > 1) {
+    if (partial) return
+    chain.missing = { from: 1, to: seq - 1 }
+    chain.fault = fault('missing', `${countOf(1, seq - 1)} not there`)
+  } else if (
+    prev === null ? stream !== true && before > beginners : !recent.has(prev) && !(partial && chains.size === 1)
+  ) {
+    chain.fault = fault(
+      'missing',
+      prev === null
+        ? 'a writer starts a new chain although the log has earlier lines'
+        : 'the line before it is missing',
+    )
+  }
+}
+
+/** The first line of a process in a file names the last line of the previous file, whichever writer that is from. */
+const findGap = (state: State, { event, head, writer }: JsonObject): AuditFault | undefined => {
+  const { recent, partial, fileNumber, number: line } = state
+  if (event !== 'audit.continued' || typeof head !== 'string' || recent.has(head)) return undefined
+  // The predecessor of the oldest given file is elsewhere.
+  if (partial && fileNumber === 1) return undefined
+  const message = 'the last line of the file that this one continues is missing'
+  return { kind: 'missing', line, ...(typeof writer === 'string' && { writer }), message }
+}
+
+const follow = (state: State, found: Chained, hash: string): void => {
+  const { number } = state
+  const chain = state.chains.get(found.writer)
+  if (chain === undefined) return begin(state, found, hash)
+  const { missing, fault } = chain
+  if (fault === undefined) {
+    const shown = findFault(chain, found, number)
+    if (shown !== undefined) chain.fault = shown
+  } else if (missing !== undefined && found.seq >= missing.from && found.seq <= missing.to) {
+    // The missing line has appeared, but too late.
+    chain.fault = { ...fault, kind: 'reordered', message: `seq ${String(found.seq)} comes in line ${String(number)}` }
+  }
+  chain.lines++
+  chain.sequence = found.seq
+  chain.head = hash
+  chain.line = number
+}
+
+const read = (state: State, line: string): void => {
+  const { chains, number } = state
+  const value = parse(line)
+  if (value !== undefined && isChained(value)) {
+    const hash = lineHash(line)
+    follow(state, value, hash)
+    const gap = findGap(state, value)
+    const chain = chains.get(value.writer)
+    if (gap !== undefined && chain !== undefined) chain.fault ??= gap
+    remember(state, hash)
+    return
+  }
+  // Skip lines of the operator's log, when both go to standard output.
+  if (value !== undefined && 'level' in value && !('event' in value)) return
+  remember(state, lineHash(line))
+  if (value === undefined && isBegun(line)) state.torn.push(number)
+  else if (value !== undefined && chains.size === 0) state.unchained++
+  else state.strangers.push({ kind: 'unchained', line: number, message: 'is not a line of this log' })
+}
+
+const remember = ({ lost, recent }: State, hash: string): void => {
+  lost.delete(hash)
+  recent.add(hash)
+  if (recent.size > window) for (const oldest of recent) return void recent.delete(oldest)
+}
+
+/** Reads a line, or its second part if another process continued where one had stopped in the middle of a line. */
+const readWhole = (state: State, line: string): void => {
+  const second = line.indexOf(lineStart, 1)
+  const isGlued = second > 0 && parse(line) === undefined && parse(line.slice(second)) !== undefined
+  if (isGlued) state.torn.push(state.number)
+  read(state, isGlued ? line.slice(second) : line)
+}
+
+/** Starts of lines: of this version, of the one before, and of the operator's log among them. */
+const starts = [lineStart, '{"v":1,"seq":', '{"level":"']
+
+const isBegun = (line: string): boolean =>
+  starts.some((start) => (line.length < start.length ? start.startsWith(line) : line.startsWith(start)))
+
 /**
  * Follows the chain of every writer through the lines of `files`, oldest first, as they are and without line feeds.
  * Reports only the first fault of each writer, since everything after it is affected.
@@ -100,125 +222,33 @@ export const verifyAudit = async (
   files: Iterable<AsyncIterable<string>>,
   { partial = false, heads = [] }: AuditVerifyOptions = {},
 ): Promise<AuditVerification> => {
-  const chains = new Map<string, Chain>()
-  const recent = new Set<string>()
-  const lost = new Set(heads)
-  const torn: number[] = []
-  const strangers: AuditFault[] = []
-  let unchained = 0
-  let number = 0
-  /** Counts lines in the current file. */
-  let before = 0
-  let fileNumber = 0
-
-  const findFault = (chain: Chain, { writer, seq, prev }: Chained, line: number): AuditFault | undefined => {
-    const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
-    const known = chain.sequence
-    if (seq > known + 1) {
-      chain.missing = { from: known + 1, to: seq - 1 }
-      return fault('missing', `${countOf(known + 1, seq - 1)} not between seq ${String(known)} and this line`)
-    }
-    if (seq === known) return fault('repeated', `seq ${String(seq)} comes again`)
-    if (seq < known) return fault('reordered', `seq ${String(seq)} comes after seq ${String(known)}`)
-    if (prev === chain.head) return undefined
-    return fault('changed', `line ${String(chain.line)} (seq ${String(known)}) does not match the hash in this line`)
+  const state: State = {
+    partial,
+    chains: new Map(),
+    recent: new Set(),
+    lost: new Set(heads),
+    torn: [],
+    strangers: [],
+    unchained: 0,
+    number: 0,
+    fileNumber: 0,
+    before: 0,
   }
-
-  const begin = ({ writer, seq, prev, pid, stream }: Chained, hash: string, line: number): void => {
-    const chain: Chain = { pid, lines: 1, first: seq, sequence: seq, head: hash, line }
-    chains.set(writer, chain)
-    const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
-    if (seq > 1) {
-      if (partial) return
-      chain.missing = { from: 1, to: seq - 1 }
-      chain.fault = fault('missing', `${countOf(1, seq - 1)} not there`)
-    } else if (
-      prev === null ? stream !== true && before > beginners : !recent.has(prev) && !(partial && chains.size === 1)
-    ) {
-      chain.fault = fault(
-        'missing',
-        prev === null
-          ? 'a writer starts a new chain although the log has earlier lines'
-          : 'the line before it is missing',
-      )
-    }
-  }
-
-  /** The first line of a process in a file names the last line of the previous file, whichever writer that is from. */
-  const findGap = ({ event, head, writer }: JsonObject): AuditFault | undefined => {
-    if (event !== 'audit.continued' || typeof head !== 'string' || recent.has(head)) return undefined
-    // The predecessor of the oldest given file is elsewhere.
-    if (partial && fileNumber === 1) return undefined
-    const message = 'the last line of the file that this one continues is missing'
-    return { kind: 'missing', line: number, ...(typeof writer === 'string' && { writer }), message }
-  }
-
-  const follow = (found: Chained, hash: string): void => {
-    const chain = chains.get(found.writer)
-    if (chain === undefined) return begin(found, hash, number)
-    const { missing, fault } = chain
-    if (fault === undefined) {
-      const shown = findFault(chain, found, number)
-      if (shown !== undefined) chain.fault = shown
-    } else if (missing !== undefined && found.seq >= missing.from && found.seq <= missing.to) {
-      // The missing line has appeared, but too late.
-      chain.fault = { ...fault, kind: 'reordered', message: `seq ${String(found.seq)} comes in line ${String(number)}` }
-    }
-    chain.lines++
-    chain.sequence = found.seq
-    chain.head = hash
-    chain.line = number
-  }
-
-  const read = (line: string): void => {
-    const value = parse(line)
-    if (value !== undefined && isChained(value)) {
-      const hash = lineHash(line)
-      follow(value, hash)
-      const gap = findGap(value)
-      const chain = chains.get(value.writer)
-      if (gap !== undefined && chain !== undefined) chain.fault ??= gap
-      remember(hash)
-      return
-    }
-    // Skip lines of the operator's log, when both go to standard output.
-    if (value !== undefined && 'level' in value && !('event' in value)) return
-    remember(lineHash(line))
-    if (value === undefined && isBegun(line)) torn.push(number)
-    else if (value !== undefined && chains.size === 0) unchained++
-    else strangers.push({ kind: 'unchained', line: number, message: 'is not a line of this log' })
-  }
-
-  const remember = (hash: string): void => {
-    lost.delete(hash)
-    recent.add(hash)
-    if (recent.size > window) for (const oldest of recent) return void recent.delete(oldest)
-  }
-
   for (const file of files) {
-    before = 0
-    fileNumber++
+    state.before = 0
+    state.fileNumber++
     for await (const line of file) {
-      number++
+      state.number++
       if (line === '') continue
-      // Another process continued after a partial line.
-      const second = line.indexOf(lineStart, 1)
-      const isGlued = second > 0 && parse(line) === undefined && parse(line.slice(second)) !== undefined
-      if (isGlued) torn.push(number)
-      read(isGlued ? line.slice(second) : line)
-      before++
+      readWhole(state, line)
+      state.before++
     }
   }
+  const { chains, strangers, lost, torn, unchained, number: lines } = state
   const writers = [...chains].map(([writer, { pid, lines: count, first, sequence: last, head }]) => {
     return { writer, pid, lines: count, first, last, head }
   })
   const faults = [...[...chains.values()].flatMap(({ fault }) => fault ?? []), ...strangers.slice(0, 1)]
   faults.sort((left, right) => left.line - right.line)
-  return { lines: number, writers, faults, torn, unchained, lostHeads: [...lost] }
+  return { lines, writers, faults, torn, unchained, lostHeads: [...lost] }
 }
-
-/** Starts of lines: of this version, of the one before, and of the operator's log among them. */
-const starts = [lineStart, '{"v":1,"seq":', '{"level":"']
-
-const isBegun = (line: string): boolean =>
-  starts.some((start) => (line.length < start.length ? start.startsWith(line) : line.startsWith(start)))
