@@ -60,6 +60,108 @@ export class WorkerFailed extends Error {
 const isStarted = (message: unknown): message is WorkerStarted =>
   typeof message === 'object' && message !== null && 'listening' in message
 
+/** The processes of one pool, by their numbers from 1. */
+interface Pool {
+  readonly log: Log
+  /** Where the sockets are. */
+  readonly directory: string
+  readonly numbers: readonly number[]
+  readonly sockets: ReadonlyMap<number, string>
+  readonly workers: Map<number, Worker>
+  /** Those of workers that wait for their restart. */
+  readonly timers: Map<number, NodeJS.Timeout>
+  stopping: boolean
+  /** A worker refused the configuration. */
+  refused: boolean
+  restarts: number
+}
+
+const isMissing = ({ workers, timers }: Pool, number: number): boolean => !workers.has(number) && !timers.has(number)
+
+const fork = (pool: Pool, number: number, delayMs: number): Worker => {
+  const { log, workers, timers } = pool
+  const worker = cluster.fork({
+    SIGNET_WORKER: String(number),
+    SIGNET_WORKER_ADMIN: pool.sockets.get(number),
+  })
+  const startedAt = performance.now()
+  workers.set(number, worker)
+  const restart = (details: JsonObject, cause?: unknown): void => {
+    workers.delete(number)
+    if (pool.stopping) return
+    pool.refused ||= details['exit_code'] === refusedExitCode
+    if (pool.refused) {
+      log.error('A worker exited because the configuration was refused; none is restarted until a reload', {
+        worker: number,
+        ...details,
+      })
+      return
+    }
+    const lasted = performance.now() - startedAt > backoff.lastedFor
+    const againInMs = lasted ? backoff.first : delayMs
+    log.error('A worker exited', { worker: number, ...details, again_in_ms: againInMs }, cause)
+    const again = (): void => {
+      timers.delete(number)
+      if (pool.refused) return
+      pool.restarts++
+      fork(pool, number, lasted ? backoff.first : Math.min(2 * delayMs, backoff.most))
+    }
+    timers.set(number, setTimeout(again, againInMs))
+  }
+  // The field is not named `code`, which in a log is the code of a grant.
+  worker.once('exit', (exit_code, signal) => restart({ worker_pid: worker.process.pid, exit_code, signal }))
+  worker.on('error', (error) => {
+    // The process limit is reached: nothing was started, and no exit will follow.
+    if (worker.process.pid === undefined) restart({}, error)
+    else log.error('A message to a worker could not be sent', { worker: number, worker_pid: worker.process.pid }, error)
+  })
+  return worker
+}
+
+/** Resolves when it serves. */
+const startOne = (pool: Pool, number: number): Promise<WorkerStarted> =>
+  new Promise((resolve, reject) => {
+    const worker = fork(pool, number, backoff.first)
+    worker.on('message', (message: unknown) => {
+      if (isStarted(message)) resolve(message)
+    })
+    const fail = (reason: unknown): void =>
+      reject(new WorkerFailed(`Worker ${String(number)} did not start (${String(reason)}).`))
+    worker.once('exit', fail)
+    worker.once('error', fail)
+  })
+
+/** Stops if another one has refused meanwhile. */
+const startHeld = async (pool: Pool, number: number): Promise<void> => {
+  if (pool.stopping || pool.refused || !isMissing(pool, number)) return
+  pool.restarts++
+  // The reason is in the log.
+  await startOne(pool, number).catch(() => undefined)
+}
+
+const kill = ({ workers }: Pool): void => {
+  for (const worker of workers.values()) worker.process.kill('SIGKILL')
+}
+
+const start = async (pool: Pool): Promise<WorkerStarted['listening']> => {
+  const [first = 1, ...others] = pool.numbers
+  const { listening } = await startOne(pool, first)
+  await Promise.all(others.map((number) => startOne(pool, number)))
+  return listening
+}
+
+const stop = async (pool: Pool, graceMs: number): Promise<void> => {
+  pool.stopping = true
+  for (const timer of pool.timers.values()) clearTimeout(timer)
+  const left = [...pool.workers.values()]
+  const ended = left.map((worker) => new Promise((resolve) => worker.once('exit', resolve)))
+  for (const worker of left) if (worker.isConnected()) worker.send('stop')
+  const late = setTimeout(kill, graceMs + killAfterMs, pool)
+  await Promise.all(ended)
+  clearTimeout(late)
+  await rm(pool.directory, { recursive: true, force: true })
+}
+
 /** `count` processes of this program, each restarted when it exits. None is started yet. */
 export const createWorkerPool = async (count: number, log: Log): Promise<WorkerPool> => {
   // Only this user may call a worker.
@@ -68,105 +170,26 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
   const sockets = new Map(numbers.map((number) => [number, join(directory, `${String(number)}.sock`)]))
   const workers = new Map<number, Worker>()
   const timers = new Map<number, NodeJS.Timeout>()
-  const state = { stopping: false, refused: false, restarts: 0 }
-  const isMissing = (number: number): boolean => !workers.has(number) && !timers.has(number)
-
-  const fork = (number: number, delayMs: number): Worker => {
-    const worker = cluster.fork({
-      SIGNET_WORKER: String(number),
-      SIGNET_WORKER_ADMIN: sockets.get(number),
-    })
-    const startedAt = performance.now()
-    workers.set(number, worker)
-    const restart = (details: JsonObject, cause?: unknown): void => {
-      workers.delete(number)
-      if (state.stopping) return
-      state.refused ||= details['exit_code'] === refusedExitCode
-      if (state.refused) {
-        log.error('A worker exited because the configuration was refused; none is restarted until a reload', {
-          worker: number,
-          ...details,
-        })
-        return
-      }
-      const lasted = performance.now() - startedAt > backoff.lastedFor
-      const againInMs = lasted ? backoff.first : delayMs
-      log.error('A worker exited', { worker: number, ...details, again_in_ms: againInMs }, cause)
-      const again = (): void => {
-        timers.delete(number)
-        if (state.refused) return
-        state.restarts++
-        fork(number, lasted ? backoff.first : Math.min(2 * delayMs, backoff.most))
-      }
-      timers.set(number, setTimeout(again, againInMs))
-    }
-    // The field is not named `code`, which in a log is the code of a grant.
-    worker.once('exit', (exit_code, signal) => restart({ worker_pid: worker.process.pid, exit_code, signal }))
-    worker.on('error', (error) => {
-      // The process limit is reached: nothing was started, and no exit will follow.
-      if (worker.process.pid === undefined) restart({}, error)
-      else
-        log.error('A message to a worker could not be sent', { worker: number, worker_pid: worker.process.pid }, error)
-    })
-    return worker
+  const pool: Pool = {
+    ...{ log, directory, numbers, sockets, workers, timers },
+    ...{ stopping: false, refused: false, restarts: 0 },
   }
-
-  /** Resolves when it serves. */
-  const startOne = (number: number): Promise<WorkerStarted> =>
-    new Promise((resolve, reject) => {
-      const worker = fork(number, backoff.first)
-      worker.on('message', (message: unknown) => {
-        if (isStarted(message)) resolve(message)
-      })
-      const fail = (reason: unknown): void =>
-        reject(new WorkerFailed(`Worker ${String(number)} did not start (${String(reason)}).`))
-      worker.once('exit', fail)
-      worker.once('error', fail)
-    })
-
-  /** Stops if another one has refused meanwhile. */
-  const startHeld = async (number: number): Promise<void> => {
-    if (state.stopping || state.refused || !isMissing(number)) return
-    state.restarts++
-    // The reason is in the log.
-    await startOne(number).catch(() => undefined)
-  }
-
-  const kill = (): void => {
-    for (const worker of workers.values()) worker.process.kill('SIGKILL')
-  }
-
   return {
     reopenAudit() {
       for (const worker of workers.values()) if (worker.isConnected()) worker.send('reopen_audit')
     },
-    async start() {
-      const [first = 1, ...others] = numbers
-      const { listening } = await startOne(first)
-      await Promise.all(others.map(startOne))
-      return listening
-    },
+    start: () => start(pool),
     sockets,
     running: () => [...workers.keys()],
-    held: () => (state.refused ? numbers.filter(isMissing) : []),
+    held: () => (pool.refused ? numbers.filter((number) => isMissing(pool, number)) : []),
     async resume() {
-      state.refused = false
-      for (const number of numbers) await startHeld(number)
+      pool.refused = false
+      for (const number of numbers) await startHeld(pool, number)
     },
     get restarts() {
-      return state.restarts
+      return pool.restarts
     },
-    async stop(graceMs) {
-      state.stopping = true
-      for (const timer of timers.values()) clearTimeout(timer)
-      const left = [...workers.values()]
-      const ended = left.map((worker) => new Promise((resolve) => worker.once('exit', resolve)))
-      for (const worker of left) if (worker.isConnected()) worker.send('stop')
-      const late = setTimeout(kill, graceMs + killAfterMs)
-      await Promise.all(ended)
-      clearTimeout(late)
-      await rm(directory, { recursive: true, force: true })
-    },
-    kill,
+    stop: (graceMs) => stop(pool, graceMs),
+    kill: () => kill(pool),
   }
 }
