@@ -7,20 +7,25 @@ import type { Describe, Subject } from './subject.js'
 type Request = { readonly client: string }
 type Approval = { readonly sub: string }
 
-/** The part of the storage contract on device codes. */
-export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Describe): void => {
+const approval = { sub: 'alice' }
+const request = { client: 'tv' }
+
+/** The device codes of the store under test, and what starts one. */
+const prepare = ({ backend }: Subject) => {
+  const codes = () => backend().deviceCodes<Request, Approval>('contract_device_codes')
+  const start = async (ttlSeconds = 600) => {
+    const [id, userCode] = [randomUUID(), randomUUID()]
+    equal(await codes().start(id, { userCode, request, intervalSeconds: 5 }, ttlSeconds), true)
+    const pending: DeviceCode<Request, Approval> = { userCode, request, state: 'pending', intervalSeconds: 5 }
+    return { id, userCode, pending }
+  }
+  return { codes, start }
+}
+
+const startCases = (subject: Subject, describe: Describe): void => {
+  const { open, pass } = subject
+  const { codes, start } = prepare(subject)
   describe('device codes', (it) => {
-    const codes = () => backend().deviceCodes<Request, Approval>('contract_device_codes')
-    const approval = { sub: 'alice' }
-    const request = { client: 'tv' }
-
-    const start = async (ttlSeconds = 600) => {
-      const [id, userCode] = [randomUUID(), randomUUID()]
-      equal(await codes().start(id, { userCode, request, intervalSeconds: 5 }, ttlSeconds), true)
-      const pending: DeviceCode<Request, Approval> = { userCode, request, state: 'pending', intervalSeconds: 5 }
-      return { id, userCode, pending }
-    }
-
     it('are found by either code, here and through another opening', async () => {
       const { id, userCode, pending } = await start()
       deepEqual(await codes().find(id), pending)
@@ -69,7 +74,13 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       await rejects(codes().start(id, { ...pending, userCode: randomUUID() }, 100))
       deepEqual(await codes().find(id), pending)
     })
+  })
+}
 
+const pollCases = (subject: Subject, describe: Describe): void => {
+  const { pass } = subject
+  const { codes, start } = prepare(subject)
+  describe('device codes', (it) => {
     it('are polled: a violation makes the interval longer and leaves the stamp; who keeps the pace has the first one', async () => {
       const { id, pending } = await start()
       const slower = (intervalSeconds: number) => ({ ...pending, intervalSeconds })
@@ -135,7 +146,13 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       matches(await codes().poll(id), { outcome: 'due', code: { intervalSeconds: 5 } })
       pass(100)
     })
+  })
+}
 
+const decisionCases = (subject: Subject, describe: Describe): void => {
+  const { pass } = subject
+  const { codes, start } = prepare(subject)
+  describe('device codes', (it) => {
     it('are approved, redeemed once, and replayed from then on', async () => {
       const { id, userCode, pending } = await start()
       deepEqual(await codes().redeem(id), { outcome: 'unknown' })
@@ -203,7 +220,13 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       equal(results.filter(({ outcome }) => outcome === 'won').length, 1)
       equal(results.filter(({ outcome }) => outcome === 'replayed').length, 49)
     })
+  })
+}
 
+const expiryCases = (subject: Subject, describe: Describe): void => {
+  const { pass } = subject
+  const { codes, start } = prepare(subject)
+  describe('device codes', (it) => {
     it('expire pending: nothing decides them any more, and they stay known for as long again', async () => {
       const { id, userCode, pending } = await start(1000)
       pass(1000)
@@ -250,4 +273,9 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       matches(await codes().redeem(redeemed.id), { outcome: 'replayed' })
     })
   })
+}
+
+/** The part of the storage contract on device codes. */
+export const deviceCodeCases = (subject: Subject, describe: Describe): void => {
+  for (const cases of [startCases, pollCases, decisionCases, expiryCases]) cases(subject, describe)
 }
