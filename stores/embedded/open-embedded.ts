@@ -13,7 +13,6 @@ import { createRecordStore } from './record-store.js'
 import { createRefreshFamilyStore } from './refresh-family-store.js'
 import { createReplayGuard } from './replay-guard.js'
 import { createRevocationStore } from './revocation-store.js'
-import { createRoom } from './room.js'
 import { createTable } from './table.js'
 
 export interface EmbeddedSettings extends z.input<typeof embeddedOptions> {
@@ -27,6 +26,19 @@ const pingKey = Buffer.from('\0ping')
 
 /** Milliseconds for closing, which never ends when LMDB hangs. Nothing that was reported as done depends on it. */
 const closingMs = 2_000
+
+const pageBytes = 4096
+
+/**
+ * Measured with entries in random order on pages of 4 KiB: a page is two thirds full, the key is in both trees, two
+ * entries of half a page share none, and a larger one has its own pages.
+ */
+const footprint = (idBytes: number, recordBytes: number): number => {
+  const entry = 220 + 4 * idBytes
+  if (recordBytes <= 600) return entry + 1.7 * recordBytes
+  if (recordBytes <= 1800) return entry + 2700
+  return entry + pageBytes * Math.ceil((recordBytes + 120) / pageBytes)
+}
 
 const checkName = (name: string): string => {
   if (!/^[a-z_]+$/.test(name)) throw new Error(`Not a name of a collection: ${name}`)
@@ -63,7 +75,7 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
     revocations: (name) => createRevocationStore(table, checkName(name)),
     counters: (name) => createCounterStore(table, checkName(name)),
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(table, checkName(name)),
-    room: createRoom(maxBytes),
+    room: { capacity: () => maxBytes, footprint },
     // Pings by writing, because a read-only store does not work; this also detects a full disk.
     ping: (signal) =>
       until(

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { definePlugin } from '../../../core/api/index.js'
 import type { SecondFactorVerifier } from '../../../core/api/attestation.js'
+import { askPart, malformed, partProof, readProof } from './ask-part.js'
 import { verifyAll } from './verify-all.js'
-import { verifyAny } from './verify-any.js'
 
 const kind = z.string().min(1).max(64)
 const parts = z
@@ -14,6 +14,16 @@ const options = z
   .strictObject({ kind, all: parts.optional(), any: parts.optional() })
   .refine(({ all, any }) => (all === undefined) !== (any === undefined), 'must have either all or any')
   .refine(({ kind: own, all, any }) => !(all ?? any ?? []).includes(own), 'a combination cannot contain itself')
+
+/** The proof is JSON `{ kind, value }`; the named part decides. */
+const verifyAny = (factors: readonly SecondFactorVerifier[]): SecondFactorVerifier['verify'] => {
+  const byKind = new Map(factors.map((factor) => [factor.kind, factor]))
+  return async (enrolment, { value }) => {
+    const proof = readProof(value, partProof)
+    const factor = proof && byKind.get(proof.kind)
+    return factor ? askPart(factor, enrolment, proof) : malformed
+  }
+}
 
 /** Combines several second factors: all of them, or any one. */
 export default definePlugin({

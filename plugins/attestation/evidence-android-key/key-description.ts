@@ -1,6 +1,5 @@
 import { AsnConvert, type OctetString } from '@peculiar/asn1-schema'
 import * as android from '@peculiar/asn1-android'
-import { isWholeDer } from './whole-der.js'
 
 /**
  * The parts of a key description that are checked (Android, "Verify hardware-backed key pairs with key attestation").
@@ -30,6 +29,16 @@ const verify = 3
 const generated = 0
 
 const maxBytes = 4096
+
+/** Whether this is one DER element to the last byte: a short tag, and a definite length equal to the rest. */
+const isWholeDer = (bytes: Buffer): boolean => {
+  const first = bytes[1]
+  if (first === undefined) return false
+  if (first < 0x80) return bytes.length === 2 + first
+  const lengthBytes = first - 0x80
+  if (lengthBytes === 0 || lengthBytes > 3 || bytes.length < 2 + lengthBytes) return false
+  return bytes.length === 2 + lengthBytes + bytes.readUIntBE(2, lengthBytes)
+}
 
 /** The package types declare both as `OctetString`. */
 const bytesOf = (value: OctetString | ArrayBuffer): Buffer =>

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { verifyRegistrationResponse, type VerifiedRegistrationResponse } from '@simplewebauthn/server'
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
-import { definePlugin } from '../../../core/api/index.js'
+import { definePlugin, isObject } from '../../../core/api/index.js'
 import {
   createCertificateChains,
   evidenceStatement,
@@ -10,9 +10,28 @@ import {
   type EvidenceVerifier,
 } from '../../../core/api/attestation.js'
 import { options, type Options } from './options.js'
-import { readResponse, type Response } from './read-response.js'
 
 const refuse = (reason: string): EvidenceDenied => ({ ok: false, reason: `webauthn: ${reason}` })
+
+/** The checked members of a `RegistrationResponseJSON` (Web Authentication Level 3 §5.1.8), each in base64url. */
+interface Response {
+  readonly id: string
+  readonly clientDataJSON: string
+  readonly attestationObject: string
+}
+
+const base64url = /^[\w-]+$/
+
+/** Undefined for anything else. Other members are not signed, and are ignored. */
+const readResponse = (credential: unknown): Response | undefined => {
+  if (!isObject(credential) || !isObject(credential['response'])) return undefined
+  const { id } = credential
+  const { clientDataJSON, attestationObject } = credential['response']
+  const isText = (one: unknown): one is string => typeof one === 'string' && base64url.test(one)
+  return isText(id) && isText(clientDataJSON) && isText(attestationObject)
+    ? { id, clientDataJSON, attestationObject }
+    : undefined
+}
 
 /** RSASSA-PKCS1-v1_5 with SHA-1 (RFC 8812 §2), which old TPMs have. */
 const rs1 = -65_535
