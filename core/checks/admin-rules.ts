@@ -13,7 +13,7 @@ const handoffCredentials: Rule = ({ config: { admin }, report, isWhole }) => {
   const { clients = [], trust_anchors: anchors = [] } = handoff
   const at = (...path: readonly (string | number)[]) => ['admin', 'handoff', ...path]
   if (handoff.token === undefined && clients.length === 0)
-    report(at(), 'needs token, clients, or both: nobody could answer')
+    report(at(), 'needs token, clients, or both; otherwise nobody could answer')
   if (handoff.token !== undefined && handoff.token.reveal() === token?.reveal())
     report(at('token'), 'must be another than admin.token, which may do everything else')
   if (clients.length > 0 && tls === undefined)

@@ -198,9 +198,9 @@ const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
     return
   }
   if (kinds.length > 0 || statusProvider !== undefined || evidence.size > 0)
-    warn(['plugins'], 'a plugin is for attestation, and there is no section attestation')
+    warn(['plugins'], 'a plugin is for attestation, but there is no section attestation')
   for (const { grantType, takesAttestations } of registries.grants.values())
-    if (takesAttestations) warn(['plugins'], `${grantType} takes attestations, and there is no section attestation`)
+    if (takesAttestations) warn(['plugins'], `${grantType} takes attestations, but there is no section attestation`)
 }
 
 const lifetimes: Rule = ({ config, report }) => {

@@ -79,7 +79,7 @@ const registrationIsOfGrants: Rule = ({ config: { registration }, registries, re
   if (registration?.mode === undefined) return
   if (registration.mode === 'off') {
     if (Object.keys(registration.policies ?? {}).length > 0 || (registration.software_statements?.length ?? 0) > 0)
-      warn(['registration', 'mode'], 'is off: nobody registers by what the section says')
+      warn(['registration', 'mode'], 'is off, so the rest of the section has no effect')
     return
   }
   if (isWhole('plugins') && registries.grants.size === 0)

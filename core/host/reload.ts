@@ -50,7 +50,7 @@ const findRefusedSigners = ({ checked, signers }: Generation): readonly Problem[
       variables.length === 0
         ? 'correct its options, and reload'
         : `a reload does not see new values of ${variables.join(', ')}: restart Signet, or use $file in the place of $env`
-    return [{ path: `signers.${name}`, message: `signs nothing, and tries no more: ${refusal}; ${remedy}` }]
+    return [{ path: `signers.${name}`, message: `signs nothing and has stopped trying: ${refusal}; ${remedy}` }]
   })
 
 /** An algorithm takes over only when a key signs with it now. */

@@ -23,7 +23,7 @@ export const readBase64url = (text: string): Buffer | undefined => {
 /** Parses JSON from an issuer: one object without repeated members. Throws `Error` for anything else. */
 export const parseServed = (text: string): JsonObject => {
   const value = parseStrictJsonObject(Buffer.from(text))
-  if (value === undefined) throw new Error('This is no JSON object, or one with repeated members.')
+  if (value === undefined) throw new Error('This is not a JSON object, or one with repeated members.')
   return value
 }
 

@@ -88,7 +88,7 @@ const fromNode = (request: IncomingMessage, wanted: ReadonlySet<string>, target 
 
 const readNode = (request: IncomingMessage, most: number, length: number): Promise<Uint8Array> => {
   if (request.readableDidRead)
-    throw new TypeError('The body was read before: the verifier comes before everything that parses bodies.')
+    throw new TypeError('The request body was already read. Mount the verifier before any body parser.')
   // A short body that arrived with the headers is taken in one piece.
   const isHere = length > 0 && length <= most && request.readableLength === length
   return isHere ? Promise.resolve(request.read() as Buffer) : collect(request, most)
@@ -135,7 +135,7 @@ const fromFetch = (request: Request, wanted: ReadonlySet<string>, target = targe
 }
 
 const readFetch = async (request: Request, most: number): Promise<Uint8Array> => {
-  if (request.bodyUsed) throw new TypeError('The body was read before: the verifier comes first.')
+  if (request.bodyUsed) throw new TypeError('The request body was already read. Call the verifier first.')
   const chunks: Uint8Array[] = []
   let bytes = 0
   try {

@@ -83,7 +83,7 @@ export const createResourceServer = (options: ResourceServerOptions): ResourceSe
   if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')
   checkIssuers(issuers)
   const origin = originOf(audience, options.origin)
-  if (origin === undefined) throw new TypeError('audience is no URL: say the origin')
+  if (origin === undefined) throw new TypeError('audience is not a URL: state the origin')
   if (options.dpopNonceSecret !== undefined && Buffer.byteLength(options.dpopNonceSecret) < 32)
     throw new TypeError('dpopNonceSecret is shorter than 32 bytes')
 

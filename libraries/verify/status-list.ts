@@ -115,6 +115,7 @@ export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions):
 const readList = async (list: unknown): Promise<Pick<StatusList, 'bytes' | 'bits'>> => {
   const { bits, lst } = isObject(list) ? list : {}
   const compressed = typeof lst === 'string' ? readBase64url(lst) : undefined
-  if ((bits !== 1 && bits !== 2 && bits !== 4 && bits !== 8) || !compressed) throw new Error('This is no status list.')
+  if ((bits !== 1 && bits !== 2 && bits !== 4 && bits !== 8) || !compressed)
+    throw new Error('This is not a status list.')
   return { bits, bytes: await unzip(compressed, { maxOutputLength: mostInflated }) }
 }

@@ -90,7 +90,7 @@ describe('the section attestation', () => {
     expect(await problemsOf(full(required))).toEqual(['attestation.require_evidence: no plugin verifies evidence'])
     expect(await problemsOf(full(required, factor.replace(' }', ', options: { evidence: true } }')))).toEqual([])
     expect(await problemsOf(full('attestation: {}', factor))).toEqual([])
-    const idle = expect.stringContaining('plugins: a plugin is for attestation, and there is no section attestation')
+    const idle = expect.stringContaining('plugins: a plugin is for attestation, but there is no section attestation')
     for (const plugin of [factor, status, bootstrap]) expect(await problemsOf(full('', plugin))).toEqual([idle])
   })
 

@@ -122,7 +122,7 @@ describe('EV01: a chain', () => {
     ],
     [
       'of nine certificates',
-      'x5c is no chain of certificates',
+      'x5c is not a chain of certificates',
       async () =>
         askFor(
           await phone.issue(describeAs()),
@@ -179,7 +179,7 @@ describe('EV02: x5c that', () => {
   ]
   it.each(rows)('%s is no chain', async (_name, change) => {
     expect(await ask({ x5c: change(await good()) }, {}, phone.batch.publicJwk)).toEqual(
-      refused('x5c is no chain of certificates'),
+      refused('x5c is not a chain of certificates'),
     )
   })
 

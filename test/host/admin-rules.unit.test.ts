@@ -23,7 +23,7 @@ it.each<[string | undefined, object]>([
   [undefined, { handoff: { token: 'for-answers' } }],
   [undefined, { tls, handoff: { clients, trust_anchors } }],
   [undefined, { tls, token: 'everything', handoff: { token: 'for-answers', clients, trust_anchors } }],
-  ['admin.handoff: needs token, clients, or both: nobody could answer', { handoff: {} }],
+  ['admin.handoff: needs token, clients, or both; otherwise nobody could answer', { handoff: {} }],
   [
     'admin.handoff.token: must be another than admin.token, which may do everything else',
     { token: 'one', handoff: { token: 'one' } },

@@ -104,7 +104,7 @@ describeWith('chromium', 'a person at /account', (executablePath) => {
       await row.locator('summary').click()
       await expectFit(page)
       await row.getByRole('button', { name: 'Withdraw access web' }).click()
-      expect(await page.getByRole('status').innerText()).toBe('The application has no access any more.')
+      expect(await page.getByRole('status').innerText()).toBe('The application no longer has access.')
       expect(await page.innerText('#applications')).toContain('No application is listed with access to your account.')
     })
   })

@@ -62,7 +62,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await alice.signIn(person)
     now += 700_000
     await page.click('#passkeys-open')
-    await page.getByText('once more, to confirm that it is you').waitFor()
+    await page.getByText('again, to confirm it’s you').waitFor()
     await page.fill('#password', person.password)
     await page.click('#login-submit')
     await page.fill('#passkey-name', 'Laptop')

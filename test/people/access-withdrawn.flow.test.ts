@@ -92,7 +92,7 @@ describe('access that no index knows of', () => {
     const shown = await visitor.section('applications')
     expect(shown.text).not.toMatch(/no access|No application has/)
     const done = await visitor.send('applications', { action: 'withdraw', client_id: 'web' })
-    expect(done.html).toContain('The application has no access any more.')
+    expect(done.html).toContain('The application no longer has access.')
     for (const at of [server.issuer, there]) {
       expect(await refresh(token, at)).toMatchObject({ status: 400, error: 'invalid_grant' })
       expect(await refresh(String(granted['refresh_token']), at)).toMatchObject({ status: 400, error: 'invalid_grant' })

@@ -65,7 +65,7 @@ describe('devices at /account', () => {
     const [{ device, attestation }, spared] = [await enrol('phone-2'), await enrol('tablet')]
     const here = await visit()
     const done = await here.send('devices', { action: 'revoke', device: await idOf(here, 'phone-2') })
-    expect(readSection(done.html, 'devices').notice).toBe('The device can renew no more.')
+    expect(readSection(done.html, 'devices').notice).toBe('Device revoked.')
     expect(await device.reissue(attestation)).toMatchObject(revoked)
     expect(await device.enrol()).toMatchObject(revoked)
     expect(await spared.device.renew(spared.attestation)).toEqual(expect.any(String))

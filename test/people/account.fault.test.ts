@@ -72,7 +72,7 @@ describe('/account while the store is down', () => {
     faults.clear()
     expect(await device.renew(renewed)).toEqual(expect.any(String))
     const again = await here.post('devices', form)
-    expect(readSection(again.html, 'devices').notice).toBe('The device can renew no more.')
+    expect(readSection(again.html, 'devices').notice).toBe('Device revoked.')
   })
 
   it.each([
@@ -93,7 +93,7 @@ describe('/account while the store is down', () => {
     faults.clear()
     const again = await here.post('applications', form)
     expect(readSection(again.html, 'applications')).toMatchObject({
-      notice: 'The application has no access any more.',
+      notice: 'The application no longer has access.',
       rows: [],
     })
     expect((await recorded()).slice(before.length)).toEqual(['consent.withdrawn', 'grant.revoked'])

@@ -89,7 +89,7 @@ describe('/account', () => {
     await here.signIn(person)
     const done = await here.send('sessions', { action: 'end_others' })
     expect(readSection(done.html, 'sessions')).toMatchObject({ notice: 'You are signed out everywhere else.' })
-    expect(readSection(done.html, 'sessions').text).toContain('You are signed in nowhere else.')
+    expect(readSection(done.html, 'sessions').text).toContain('You are not signed in anywhere else.')
     for (const opened of [one, other])
       expect(await stateOf(server.issuer, opened)).toEqual({ ...alive, session: 'login_required' })
     expect((await here.page()).html).toContain('Alice Adams')

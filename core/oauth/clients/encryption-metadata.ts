@@ -49,7 +49,9 @@ export const findEncryptionFaults = (
     if (!hasKeys || (jwks !== undefined && findEncryptionKeys(jwks.keys, wanted).length === 0))
       return [{ path, message: `needs a key in jwks with use enc and kty ${keyManagement[wanted].kty}, or jwks_uri` }]
     if (answer === 'userinfo' && metadata.userinfo_signed_response_alg === undefined)
-      return [{ path, message: 'needs userinfo_signed_response_alg: what is encrypted is signed first' }]
+      return [
+        { path, message: 'needs userinfo_signed_response_alg, because the answer is signed before it is encrypted' },
+      ]
     return []
   })
 }

@@ -60,6 +60,6 @@ export const findUnprovenSector = (
   if (client.grant_types.every((name) => byRedirect.has(name))) return undefined
   return {
     path: 'subject_type',
-    message: 'pairwise needs the grants authorization_code and refresh_token alone, or no host in redirect_uris',
+    message: 'pairwise clients may only use authorization_code and refresh_token, unless redirect_uris name no host',
   }
 }

@@ -48,7 +48,7 @@ const parseKey = (path: string, pem: Buffer): KeyObject => {
       throw failed(path, 'has no private key in PEM, without a passphrase.', cause)
     }
   })()
-  if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw failed(path, 'has a key that is not of P-256.')
+  if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw failed(path, 'has a key that is not a P-256 key.')
   return key
 }
 

@@ -119,7 +119,7 @@ const attribute = (library: PKCS11, session: Handle, object: Handle, type: numbe
 const publicHalf = (library: PKCS11, session: Handle, publicKey: Handle): PublicJwk => {
   const curve = attribute(library, session, publicKey, CKA_EC_PARAMS)?.toString('hex')
   const [, x, y] = wrappedPoint.exec(attribute(library, session, publicKey, CKA_EC_POINT)?.toString('hex') ?? '') ?? []
-  if (curve !== p256 || x === undefined || y === undefined) throw new Error('The key in the token is not of P-256.')
+  if (curve !== p256 || x === undefined || y === undefined) throw new Error('The key in the token is not a P-256 key.')
   const [encodedX, encodedY] = [x, y].map((part) => Buffer.from(part, 'hex').toString('base64url'))
   return { kty: 'EC', crv: 'P-256', x: encodedX ?? '', y: encodedY ?? '' }
 }

@@ -61,7 +61,7 @@ export default definePlugin({
       kind,
       async verify({ jwk, challenge }, { x5c }) {
         const sent = readX5c(x5c)
-        if (sent === undefined) return refuse('x5c is no chain of certificates')
+        if (sent === undefined) return refuse('x5c is not a chain of certificates')
         const chain = chains.check(sent)
         if (!chain.ok) return refuse(chain.reason)
         const { leaf, path } = chain

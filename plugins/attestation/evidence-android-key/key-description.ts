@@ -55,7 +55,7 @@ const levels = ['software', 'trusted_environment', 'strong_box'] as const
 const readApplication = (value: OctetString | undefined): Pick<KeyDescription, 'packages' | 'signatureDigests'> => {
   if (value === undefined) return { packages: [], signatureDigests: [] }
   const bytes = bytesOf(value)
-  if (!isWholeDer(bytes)) throw new Error('the application id is cut short or goes on')
+  if (!isWholeDer(bytes)) throw new Error('the application id is truncated or has trailing data')
   const id = AsnConvert.parse(bytes, android.AttestationApplicationId)
   return {
     packages: id.packageInfos.map(({ packageName }) => bytesOf(packageName).toString('utf8')),

@@ -19,7 +19,7 @@ export const readObject = (bytes: Buffer): AttestationObject => {
   const [statement, authData] = [object.get('attStmt') as unknown, object.get('authData') as unknown]
   if (!(statement instanceof Map) || !isBytes(authData)) throw new Error('a member is missing')
   const x5c = statement.get('x5c') as unknown
-  if (!Array.isArray(x5c) || !x5c.every(isBytes)) throw new Error('x5c is no chain')
+  if (!Array.isArray(x5c) || !x5c.every(isBytes)) throw new Error('x5c is not a chain')
   const { rpIdHash, counter, aaguid, credentialID } = parseAuthenticatorData(new Uint8Array(authData))
   if (aaguid === undefined || credentialID === undefined) throw new Error('there is no credential')
   return { x5c, authData, rpIdHash, counter, aaguid, credentialId: credentialID }

@@ -52,7 +52,7 @@ export default definePlugin({
       kind,
       async verify(context, { x5c, proof }) {
         const sent = readX5c(x5c)
-        if (sent === undefined) return refuse('x5c is no chain of certificates')
+        if (sent === undefined) return refuse('x5c is not a chain of certificates')
         const chain = chains.check(sent)
         if (!chain.ok) return refuse(chain.reason)
         const { leaf, path } = chain

@@ -132,7 +132,7 @@ export default definePlugin({
           }
         } catch (error) {
           const why = explain(error)
-          log.warn('an OpenID Provider signed nobody in', { method: id, reason: why })
+          log.warn('a sign-in at an OpenID Provider failed', { method: id, reason: why })
           return { outcome: 'refused', why }
         }
         const { sid } = claims

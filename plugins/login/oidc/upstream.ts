@@ -55,7 +55,7 @@ const createFetch =
   ({ outbound }: UpstreamServices, signal: AbortSignal): CustomFetch =>
   async (url, { method, headers, body }) => {
     const text = body instanceof URLSearchParams ? body.toString() : body
-    if (text !== undefined && text !== null && typeof text !== 'string') throw new TypeError('the body is no text')
+    if (text !== undefined && text !== null && typeof text !== 'string') throw new TypeError('the body is not text')
     const answer = await outbound.request(url, {
       method: method === 'POST' ? 'POST' : 'GET',
       headers: { ...headers },
