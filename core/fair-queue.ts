@@ -1,5 +1,5 @@
 /** An entry of the queue. */
-export interface Place<Priority extends string> {
+export interface QueueEntry<Priority extends string> {
   readonly priority: Priority
   /** The client or address that it belongs to. */
   readonly owner: string
@@ -9,7 +9,7 @@ export interface Place<Priority extends string> {
  * A bounded queue: higher priorities go first, and within a priority the owners take turns. When it is full, the
  * newcomer displaces an entry of lower priority, or one of the owner with the most entries if it has fewer itself.
  */
-export class FairQueue<Priority extends string, T extends Place<Priority>> {
+export class FairQueue<Priority extends string, T extends QueueEntry<Priority>> {
   readonly #limit: number
   readonly #priorities: readonly Priority[]
   /** Owners in the order of their turns, each with its waiting entries. */

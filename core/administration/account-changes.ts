@@ -18,7 +18,7 @@ import type { JsonObject } from '../json.js'
 import { findConfiguredAccount, findPerson, type Who } from './accounts.js'
 import { change, type Administration, type Operator, type Refusal } from './administration.js'
 import { findClient } from './clients.js'
-import { personFactorsIn, settleFactors, type FactorsAfter } from './factors.js'
+import { personFactorsIn, reconcileFactors, type FactorsAfter } from './factors.js'
 
 /** `configured`: the account is in the configuration, which alone changes it. */
 export type AccountRefusal = Refusal<'unknown' | 'configured'>
@@ -158,7 +158,7 @@ export const removeAccount = async (
 }
 
 /** An account that was changed, and with what else its person signs in. */
-export interface SettledAccount extends ChangedAccount {
+export interface ReconciledAccount extends ChangedAccount {
   readonly factors: FactorsAfter
 }
 
@@ -172,7 +172,7 @@ export const setPassword = async (
     hasher,
     removeFactors,
   }: Pick<NewAccountInput, 'username' | 'password' | 'hasher'> & { readonly removeFactors: boolean },
-): Promise<SettledAccount | AccountRefusal | InvalidAccount> => {
+): Promise<ReconciledAccount | AccountRefusal | InvalidAccount> => {
   const { config, stores, clock } = administration
   if (findConfiguredAccount(config, username) !== undefined) return { refused: 'configured' }
   return change(administration, by, { action: 'account.set_password', username }, async (note) => {
@@ -181,7 +181,7 @@ export const setPassword = async (
     if (changed.outcome === 'unknown') return { refused: 'unknown' }
     if (changed.outcome === 'invalid') return { refused: 'invalid', reason: changed.reason }
     const { sub } = changed.account
-    const factors = await settleFactors(administration, by, { sub, remove: removeFactors }, note)
+    const factors = await reconcileFactors(administration, by, { sub, remove: removeFactors }, note)
     return { ...named(changed.account), factors }
   })
 }
@@ -194,7 +194,7 @@ export const setAccountDisabled = (
   administration: Administration,
   by: Operator,
   { username, disabled }: { readonly username: string; readonly disabled: boolean },
-): Promise<SettledAccount | Refusal<'unknown'>> => {
+): Promise<ReconciledAccount | Refusal<'unknown'>> => {
   const { config, stores, clock } = administration
   const what = { action: disabled ? 'account.disable' : 'account.enable', username }
   return change(administration, by, what, async (note) => {
@@ -204,7 +204,7 @@ export const setAccountDisabled = (
     if (configured !== undefined) await setConfiguredDisabled(store, configured.sub, disabled, end)
     const account = configured ?? (await setDisabled(store, username, disabled, end))
     if (account === undefined) return { refused: 'unknown' }
-    const factors = await settleFactors(administration, by, { sub: account.sub, remove: false }, note)
+    const factors = await reconcileFactors(administration, by, { sub: account.sub, remove: false }, note)
     return { ...named(account), factors }
   })
 }

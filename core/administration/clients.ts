@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/schema.js'
 import { addressBucket } from '../address-bucket.js'
 import { collections } from '../collections/collections.js'
-import { openShares } from '../collections/shares.js'
+import { openQuotas } from '../collections/quotas.js'
 import { parseClientMetadata } from '../oauth/clients/client-metadata.js'
 import { isClientId, type Client } from '../oauth/clients/client.js'
 import type { RecordStore } from '../storage/ports.js'
@@ -135,7 +135,7 @@ export const removeUnusedClients = async (
   const what = { action: 'client.remove_unused', ...(bucket !== undefined && { address: bucket }) }
   return change(administration, by, what, async () => {
     // The running service learns that the share has room again.
-    await using opened = stores.shares === undefined ? openShares(stores, clock) : undefined
+    await using opened = stores.shares === undefined ? openQuotas(stores, clock) : undefined
     const { openClients } = collections(opened === undefined ? stores : { ...stores, shares: opened.shares })
     const found = await listAll(
       async (after) => (await openClients.list(after, 100)).map(({ record }) => record),

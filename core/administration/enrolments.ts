@@ -1,7 +1,7 @@
 import { addressBucket } from '../address-bucket.js'
 import type { IssuedFactor, Principal, SecondFactorVerifier, WaitingEnrolment } from '../attestation/ports.js'
 import { change, isRefusal, type Administration, type Operator, type Refusal } from './administration.js'
-import { principalTrail } from './principals.js'
+import { principalAuditContext } from './principals.js'
 
 /** The second factors that the plugins contribute, by their kind. */
 export type SecondFactors = ReadonlyMap<string, SecondFactorVerifier>
@@ -55,7 +55,7 @@ export const decideEnrolment = async (
   if (one === undefined) return { refused: 'unknown' }
   const { factor, ...enrolment } = one
   const { kind, jkt, principal } = enrolment
-  const what = { action: `principal.${decision}`, kind, jkt, ...principalTrail(principal) }
+  const what = { action: `principal.${decision}`, kind, jkt, ...principalAuditContext(principal) }
   return change(administration, by, what, async () =>
     (await factor.decide?.(id, decision)) === true ? enrolment : { refused: 'unknown' },
   )
@@ -115,7 +115,7 @@ type NoFactor = Refusal<'no_kind' | 'unable'>
 const trailOf = (action: string, { kind, principal }: FactorOfPrincipal) => ({
   action,
   kind,
-  ...principalTrail(principal),
+  ...principalAuditContext(principal),
 })
 
 /** Issues what a principal enrols with, which is shown this once. Throws `Unavailable`. */

@@ -80,7 +80,7 @@ export interface FactorsAfter {
  * Removes the factors of a person, or finds out which ones still sign the person in. Call it after all that sign-ins have opened is
  * over: from then on only a person who has signed in again adds one. Throws `Unavailable`.
  */
-export const settleFactors = async (
+export const reconcileFactors = async (
   administration: Administration,
   by: Operator,
   { sub, remove }: { readonly sub: string; readonly remove: boolean },
@@ -90,7 +90,7 @@ export const settleFactors = async (
   const people = personFactorsIn(stores, clock)
   const factors = remove ? await people.removeAll(sub) : await people.list(sub)
   if (remove) note({ factors_removed: factors.map(factorId) })
-  const approvals = await settleApprovals(administration, by, { sub, remove })
+  const approvals = await reconcileApprovals(administration, by, { sub, remove })
   const external = await findExternalAccount(collections(stores).externalAccounts, sub)
   return {
     state: remove ? 'removed' : 'kept',
@@ -101,7 +101,7 @@ export const settleFactors = async (
 }
 
 /** A device of the thief would approve what the client asked before. Resolves with how many there are, or were. */
-const settleApprovals = async (
+const reconcileApprovals = async (
   administration: Administration,
   by: Operator,
   { sub, remove }: { readonly sub: string; readonly remove: boolean },

@@ -1,7 +1,7 @@
 import { endSubjectIn, personalRecordsIn } from '../collections/person-records.js'
 import { openAccountStore } from '../interaction/accounts.js'
 import { change, type Administration, type Operator } from './administration.js'
-import { settleFactors, type FactorsAfter } from './factors.js'
+import { reconcileFactors, type FactorsAfter } from './factors.js'
 
 /** The records of a person that were ended. */
 export interface EndedPerson {
@@ -30,7 +30,7 @@ export const endPerson = (
     // This alone ends all that was opened by now, whatever the lists know. From here on nobody consents in an old session.
     await endSubjectIn(stores, config, clock)(sub)
     const consents = await records.listConsents(sub)
-    const factors = await settleFactors(administration, by, { sub, remove: removeFactors }, note)
+    const factors = await reconcileFactors(administration, by, { sub, remove: removeFactors }, note)
     await records.removeSessions(sessions)
     await records.revokeGrants(grants)
     await records.removeConsents(consents)

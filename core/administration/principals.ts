@@ -13,7 +13,7 @@ import type { Stores } from '../collections/stores.js'
 import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 
 /** Names of a principal as the audit log has them. */
-export const principalTrail = ({
+export const principalAuditContext = ({
   subject: sub,
   principalId: principal_id,
   principalType: principal_type,
@@ -50,7 +50,7 @@ export const revokePrincipals = async (
   const registry = registryOf(administration)
   const seconds = Math.floor(administration.clock() / 1000)
   const revoke = (principal: Principal): Promise<NotRevoked | undefined> =>
-    change(administration, by, { action: 'principal.revoke', ...principalTrail(principal) }, async () => {
+    change(administration, by, { action: 'principal.revoke', ...principalAuditContext(principal) }, async () => {
       if ((await registry.find(principal)).enrolment === undefined) return { refused: 'unknown' }
       return (await registry.revoke({ principal, revokedAt: seconds })) ? undefined : { refused: 'already_revoked' }
     })
@@ -72,7 +72,7 @@ export const restorePrincipal = (
   by: Operator,
   principal: Principal,
 ): Promise<Refusal<'not_revoked'> | undefined> =>
-  change(administration, by, { action: 'principal.restore', ...principalTrail(principal) }, async () =>
+  change(administration, by, { action: 'principal.restore', ...principalAuditContext(principal) }, async () =>
     (await registryOf(administration).restore(principal)) ? undefined : { refused: 'not_revoked' },
   )
 
@@ -82,7 +82,7 @@ export const releasePrincipal = (
   by: Operator,
   principal: Principal,
 ): Promise<{ readonly owner?: string } | Refusal<'unknown'>> =>
-  change(administration, by, { action: 'principal.release', ...principalTrail(principal) }, async () => {
+  change(administration, by, { action: 'principal.release', ...principalAuditContext(principal) }, async () => {
     const registry = registryOf(administration)
     if (!(await registry.release(principal))) return { refused: 'unknown' }
     const owner = await registry.findOwner(principal.principalId)

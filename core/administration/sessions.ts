@@ -1,4 +1,4 @@
-import { findLogoutUriIn, personalRecordsIn, tellClientsIn } from '../collections/person-records.js'
+import { findLogoutUriIn, personalRecordsIn, notifyClientsIn } from '../collections/person-records.js'
 import { collections } from '../collections/collections.js'
 import type { SessionEntry } from '../interaction/session.js'
 import { forEachSubject } from '../oauth/subjects/each-subject.js'
@@ -47,7 +47,7 @@ export const endAllSessions = (administration: Administration, by: Operator): Pr
 
 const endEverySession = async ({ config, stores, clock }: TimedDeployment): Promise<Ended> => {
   const { sessionIndex, sessionClients } = collections(stores)
-  const tell = tellClientsIn(stores, config, clock)
+  const tell = notifyClientsIn(stores, config, clock)
   const records = personalRecordsIn(stores, config, clock, tell)
   // The second of a sign-in may be the one that follows (`findAuthTime`).
   const until = Math.ceil(clock() / 1000)
@@ -86,7 +86,7 @@ export const endSessionsAt = (
   return change(administration, by, { action: 'session.end', client_id }, async () => {
     if ((await findLogoutUriIn(stores, config)(client_id)) === undefined) return { refused: 'no_logout_uri' }
     const { sessionClients } = collections(stores)
-    const tell = tellClientsIn(stores, config, clock)
+    const tell = notifyClientsIn(stores, config, clock)
     const ended = { people: 0, sessions: 0 }
     await forEachSubject(sessionClients, async (subject) => {
       const all = await listSubjectRecords(sessionClients, subject)

@@ -8,11 +8,11 @@ import { parseClientMetadata } from '../oauth/clients/client-metadata.js'
 import type { MetadataProblem } from '../oauth/clients/metadata-rules.js'
 import { createCheckSector } from '../oauth/clients/check-sector.js'
 import type { Messages } from '../interaction/languages/built-in.js'
-import type { Look } from '../interaction/pages/look.js'
+import type { Theme } from '../interaction/pages/theme.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { findProxyFault } from '../outbound/proxy.js'
 import { crossCheck } from './cross-check.js'
-import { readLook } from './read-look.js'
+import { readTheme } from './read-theme.js'
 import type { CheckedRegistries } from './rule.js'
 import { checkStores } from '../modules/load-store.js'
 import { loadModules, type LoadedModules } from '../modules/load-modules.js'
@@ -29,7 +29,7 @@ export interface CheckedConfiguration {
   readonly clients: readonly Client[]
   readonly modules: LoadedModules
   /** Of the pages, with the files that the section `ui` names. */
-  readonly look: Look
+  readonly theme: Theme
   readonly messages: Messages
   readonly warnings: readonly Problem[]
   /** Reads and checks the file again. Throws as `checkConfiguration`. */
@@ -112,7 +112,7 @@ export const checkConfiguration = async (
   )
   const storeProblems = await checkStores(salvaged, dirname(reading.file))
   const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
-  const { look, problems: lookProblems } = readLook(salvaged.ui, dirname(reading.file), messages)
+  const { theme, problems: lookProblems } = readTheme(salvaged.ui, dirname(reading.file), messages)
   const proxyFault = findProxyFault(env)
   // What could not be read is empty, and its module would say so too.
   const told = new Set(reading.problems.map(({ path }) => path))
@@ -131,7 +131,7 @@ export const checkConfiguration = async (
       config,
       clients: clients.filter((client) => client !== undefined),
       modules,
-      look,
+      theme,
       messages,
       warnings: reading.locate([...reading.warnings, ...clientWarnings, ...textWarnings, ...checked.warnings]),
       again: () => checkConfiguration(reading.file, env, port),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { formatPath, type Path } from '../format-path.js'
 import type { Config } from '../../config/schema.js'
 import type { Messages } from '../interaction/languages/built-in.js'
-import type { Look } from '../interaction/pages/look.js'
+import type { Theme } from '../interaction/pages/theme.js'
 import { revealOptions } from '../../config/substitute.js'
 
 /** Names of what came, went, and is not what it was. */
@@ -44,11 +44,11 @@ type Entries = ReadonlyMap<string, unknown>
 /** A configuration with the files that the section `ui` names. */
 interface Compared {
   readonly config: Config
-  readonly look: Pick<Look, 'assets' | 'views'>
+  readonly theme: Pick<Theme, 'assets' | 'views'>
   readonly messages: Pick<Messages, 'texts'>
 }
 
-const entriesOf = ({ config, look, messages }: Compared): Readonly<Record<ReloadableSection, Entries>> => ({
+const entriesOf = ({ config, theme, messages }: Compared): Readonly<Record<ReloadableSection, Entries>> => ({
   keys: new Map(config.keys.map((key) => [key.kid, key])),
   signers: new Map(Object.entries(config.signers)),
   clients: new Map(config.clients.map((client) => [String(client['client_id']), client])),
@@ -56,7 +56,7 @@ const entriesOf = ({ config, look, messages }: Compared): Readonly<Record<Reload
   // Assets are named by what they contain.
   ui: new Map<string, unknown>([
     ...Object.entries(config.ui),
-    ['files', [[...look.assets.keys()], [...look.views]]],
+    ['files', [[...theme.assets.keys()], [...theme.views]]],
     ['texts', [...messages.texts].map(([language, texts]) => [language, Object.fromEntries(texts)])],
   ]),
 })

@@ -24,19 +24,19 @@ import type { AuthorizationCode, Grant } from '../oauth/grants/grant.js'
 import type { GrantEntry } from '../oauth/grants/grant-index.js'
 import type { PushedRequest } from '../oauth/requests/pushed-request.js'
 import { createAttemptLimiter } from '../storage/attempts.js'
-import { createOccupancy } from '../storage/occupancy.js'
+import { createConcurrencyLimits } from '../storage/concurrency-limits.js'
 import type { RecordLookup } from '../storage/ports.js'
 import {
   shareCounters,
   shareDeviceCodes,
-  shareLookup,
+  countedLookup,
   shareOneTime,
-  shareRecords,
+  countedRecords,
   shareReplays,
-} from '../storage/shared-collections.js'
-import type { Share } from '../storage/shares.js'
+} from '../storage/counted-collections.js'
+import type { Quota } from '../storage/quotas.js'
 import type { KeyPublication } from '../keys/lifecycle/publications.js'
-import type { ShareName } from './shares.js'
+import type { QuotaName } from './quotas.js'
 import type { Stores } from './stores.js'
 
 /** A change of records that `signet migrate` has made, once. */
@@ -44,8 +44,8 @@ export interface Migration {
   readonly done: true
 }
 
-const shareSessions = (share: Share, sessions: RecordLookup<Session>) =>
-  shareLookup(share, sessions, ({ expiresAt }) => expiresAt && expiresAt * 1000)
+const shareSessions = (share: Quota, sessions: RecordLookup<Session>) =>
+  countedLookup(share, sessions, ({ expiresAt }) => expiresAt && expiresAt * 1000)
 
 /**
  * Which collection lives where (docs/design/decisions.md#9-storage-roles): what, if lost, would let something be used
@@ -53,14 +53,14 @@ const shareSessions = (share: Share, sessions: RecordLookup<Session>) =>
  */
 export const collections = ({ records, ephemeral, shares }: Stores) => {
   /** The collection, whose entries count in the share of its class. */
-  const within = <C>(name: ShareName, share: (share: Share, collection: C) => C, collection: C): C =>
+  const within = <C>(name: QuotaName, share: (share: Quota, collection: C) => C, collection: C): C =>
     shares === undefined ? collection : share(shares[name], collection)
   const clients = records.records<Client>('clients')
   const counters = within('counters', shareCounters, ephemeral.counters('counters'))
   return {
     clients,
     /** The same, for those that anybody may have registered. */
-    openClients: within('registrations', shareRecords, clients),
+    openClients: within('registrations', countedRecords, clients),
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
     consents: records.records<Consent>('consents'),
     personFactors: records.records<PersonFactor & { readonly subject: string }>('person_factors'),
@@ -82,7 +82,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
       shareDeviceCodes,
       records.deviceCodes<BackchannelRequest, BackchannelApproval>('backchannel_requests'),
     ),
-    waitingApprovals: within('pushed_requests', shareRecords, records.records<PersonsApprovals>('waiting_approvals')),
+    waitingApprovals: within('pushed_requests', countedRecords, records.records<PersonsApprovals>('waiting_approvals')),
     pushedRequests: within('pushed_requests', shareOneTime, records.oneTime<PushedRequest>('pushed_requests')),
     families: records.refreshFamilies<Grant>('refresh_families'),
     revocations: records.revocations('revocations'),
@@ -90,7 +90,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     logoutDeliveries: records.records<LogoutDelivery>('logout_deliveries'),
     pingDeliveries: records.records<Delivery<PingNotice>>('ping_deliveries'),
     logoutClaims: records.replayGuard('logout_claims'),
-    factorRecords: within('approvals', shareRecords, records.records<JsonObject>('second_factors')),
+    factorRecords: within('approvals', countedRecords, records.records<JsonObject>('second_factors')),
     externalAccounts: records.records<ExternalAccount>('external_accounts'),
     factorClaims: records.replayGuard('second_factor_claims'),
     principals: records.records<Enrolment>('principals'),
@@ -104,13 +104,13 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     sessions: within('sessions', shareSessions, ephemeral.records<Session>('sessions')),
     interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
     signInAttempts: within('requests', shareOneTime, ephemeral.oneTime<AttemptRecord>('sign_in_attempts')),
-    handoffs: within('requests', shareLookup, ephemeral.records<HandoffRecord>('handoffs')),
-    upstreamLogouts: within('replay', shareLookup, ephemeral.records<true>('upstream_logouts')),
+    handoffs: within('requests', countedLookup, ephemeral.records<HandoffRecord>('handoffs')),
+    upstreamLogouts: within('replay', countedLookup, ephemeral.records<true>('upstream_logouts')),
     challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
     usedEvidenceChallenges: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
-    returnedEvidence: within('challenges', shareLookup, ephemeral.records<JsonObject>('returned_evidence')),
+    returnedEvidence: within('challenges', countedLookup, ephemeral.records<JsonObject>('returned_evidence')),
     attemptCounters: createAttemptLimiter(counters),
-    occupancy: createOccupancy(counters),
+    occupancy: createConcurrencyLimits(counters),
     usedDpopProofs: within('replay', shareReplays, ephemeral.replayGuard('dpop_proofs')),
     usedRequestSignatures: within('replay', shareReplays, ephemeral.replayGuard('request_signatures')),
     clientAssertions: within('replay', shareReplays, ephemeral.replayGuard('client_assertions')),

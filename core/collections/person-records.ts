@@ -5,7 +5,7 @@ import { longestLink } from '../interaction/recovery/recovery-links.js'
 import { recoverySeconds } from '../interaction/recovery/recovery-sessions.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { createOutbox } from '../oauth/back-channel/outbox.js'
-import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
+import { createNotifyClients, type NotifyClients } from '../oauth/back-channel/notify-clients.js'
 import { createEndSubject, type EndSubject } from '../oauth/subjects/subject-end.js'
 import { collections, type Collections } from './collections.js'
 import type { Stores } from './stores.js'
@@ -31,22 +31,22 @@ export const findLogoutUriIn = (
 }
 
 /** Leaves logout tokens in the outbox, where the next process that serves finds and delivers them. */
-export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): TellClients => {
+export const notifyClientsIn = (stores: Stores, config: Config, clock: Clock): NotifyClients => {
   const { sessionClients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
   const outbox = createOutbox({ kind: 'logout_token', records, claims, clock })
-  return createTellClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
+  return createNotifyClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
 }
 
 /** As `endSubjectOf`, for a command, which has stores alone. */
 export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject =>
-  endSubjectOf(collections(stores), config, clock, tellClientsIn(stores, config, clock))
+  endSubjectOf(collections(stores), config, clock, notifyClientsIn(stores, config, clock))
 
 /** The sessions, grants and consents of people. `tell` notifies the clients of what ends. */
 export const personalRecordsOf = (
   kept: Collections,
   config: Config,
   clock: Clock,
-  tell: TellClients,
+  tell: NotifyClients,
 ): PersonalRecords => createPersonalRecords({ ...kept, clock, grantLifetime: grantLifetime(config), tell })
 
 /** Ends everything that a person's sign-ins have opened, and so at every replica. */
@@ -54,7 +54,7 @@ export const endSubjectOf = (
   { revocations }: Pick<Collections, 'revocations'>,
   config: Config,
   clock: Clock,
-  tell: TellClients,
+  tell: NotifyClients,
 ): EndSubject => createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config), tell })
 
 /** As `personalRecordsOf`, for a command, which has stores alone. */
@@ -62,5 +62,5 @@ export const personalRecordsIn = (
   stores: Stores,
   config: Config,
   clock: Clock,
-  tell: TellClients = tellClientsIn(stores, config, clock),
+  tell: NotifyClients = notifyClientsIn(stores, config, clock),
 ): PersonalRecords => personalRecordsOf(collections(stores), config, clock, tell)

@@ -46,7 +46,7 @@ export const findStoreWarnings = async (stores: Stores): Promise<ReadonlyMap<str
 }
 
 /** Tells the operator. What does not answer has readiness to tell of it. */
-export const tellStoreWarnings = async (stores: Stores, log: Log): Promise<void> => {
+export const logStoreWarnings = async (stores: Stores, log: Log): Promise<void> => {
   try {
     for (const [message, store] of await findStoreWarnings(stores)) log.warn(store, { message })
   } catch (error) {

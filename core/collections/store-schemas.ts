@@ -2,7 +2,7 @@ import { indexPrincipals } from '../attestation/index-principals.js'
 import { openAccountStore } from '../interaction/accounts.js'
 import type { StorageSchema } from '../storage/ports.js'
 import { collections } from './collections.js'
-import { openShareStates } from './shares.js'
+import { openQuotaStates } from './quotas.js'
 import type { Stores } from './stores.js'
 
 /** What the collections of this deployment need in its stores, by the name of the role; one where both are one backend. */
@@ -10,7 +10,7 @@ export const schemasOf = (stores: Stores): ReadonlyMap<string, StorageSchema> =>
   // A schema knows the collections that were asked for.
   collections(stores)
   openAccountStore(stores.records)
-  openShareStates(stores)
+  openQuotaStates(stores)
   const { records, ephemeral } = stores
   const schemas = new Map<string, StorageSchema>()
   if (records.schema) schemas.set('storage.records', records.schema)

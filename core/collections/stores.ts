@@ -8,14 +8,14 @@ import { loadStore, type LoadedStore, type StoreChoice, type StoreRole } from '.
 import { BadOption } from '../storage/bad-option.js'
 import { withCheckedAnswers } from '../storage/checked-answers.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
-import type { Shares } from './shares.js'
+import type { Quotas } from './quotas.js'
 
 /** The two storage roles. Both may be one backend. */
 export interface Stores extends AsyncDisposable {
   readonly records: StorageBackend
   readonly ephemeral: EphemeralBackend
   /** What each class of short-lived entries may take. Absent for commands: operators are refused nothing. */
-  readonly shares?: Shares
+  readonly shares?: Quotas
 }
 
 /** Secrets are compared by what they hide: two that look alike need not be. */

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { Principal } from '../attestation/ports.js'
 import { page, type Handler } from '../endpoints/message.js'
 import { english } from '../interaction/languages/built-in.js'
-import { createWords } from '../interaction/languages/words.js'
+import { createTranslator } from '../interaction/languages/translator.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
-import type { Look } from '../interaction/pages/look.js'
+import type { Theme } from '../interaction/pages/theme.js'
 import { compileTemplates } from '../interaction/pages/templates.js'
 import { packageRoot, packageVersion } from '../package-root.js'
 
@@ -38,18 +38,18 @@ export interface DemoPageOptions {
   readonly issuer: string
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
-  readonly look: Look
+  readonly theme: Theme
   readonly demo: DemoPage
   /** The person's own page; absent: there is none. */
   readonly accountUrl?: string
 }
 
 /** `GET /` of a demo, in English: it tells what runs here, and is a client of this provider, run by the browser. */
-export const createDemoPage = ({ look, assetsPath, assets, issuer, accountUrl, demo }: DemoPageOptions): Handler => {
+export const createDemoPage = ({ theme, assetsPath, assets, issuer, accountUrl, demo }: DemoPageOptions): Handler => {
   const template = readFileSync(join(packageRoot, 'core/demo/views/demo.eta'), 'utf8')
-  const views = new Map([...look.views, ['demo', template]])
-  const render = compileTemplates({ look: { ...look, views }, name: 'Signet', assetsPath, assets })
-  const html = render(createWords('en', english))('demo', {
+  const views = new Map([...theme.views, ['demo', template]])
+  const render = compileTemplates({ theme: { ...theme, views }, name: 'Signet', assetsPath, assets })
+  const html = render(createTranslator('en', english))('demo', {
     title: 'Demo',
     issuer,
     version: packageVersion,
@@ -72,8 +72,8 @@ export const clientCredentialsCommand = (issuer: string, service: DemoPage['serv
 const principalCommands = (enrolment: NonNullable<DemoPage['enrolment']>) => {
   const { kind, subject, principalId, principalType, configFile } = enrolment
   const whom = ['--subject', subject, '--principal-id', principalId, '--type', principalType, '--config', configFile]
-  const command = (...words: readonly string[]): string =>
-    ['npx', 'signet-idp', 'principals', ...words, ...whom].map(shellWord).join(' ')
+  const command = (...messages: readonly string[]): string =>
+    ['npx', 'signet-idp', 'principals', ...messages, ...whom].map(shellWord).join(' ')
   return { issue: command('issue', '--kind', kind), revoke: command('revoke'), restore: command('restore') }
 }
 

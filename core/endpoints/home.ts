@@ -1,8 +1,8 @@
 import type { Asset } from '../interaction/pages/load-assets.js'
-import type { Look } from '../interaction/pages/look.js'
+import type { Theme } from '../interaction/pages/theme.js'
 import type { Messages } from '../interaction/languages/built-in.js'
 import { createChooseLanguage } from '../interaction/languages/choose-language.js'
-import { createWords } from '../interaction/languages/words.js'
+import { createTranslator } from '../interaction/languages/translator.js'
 import { compileTemplates } from '../interaction/pages/templates.js'
 import type { Declaration } from './endpoint.js'
 import { page, type Handler, type Reply } from './message.js'
@@ -11,7 +11,7 @@ export interface HomeOptions {
   readonly issuer: string
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
-  readonly look: Look
+  readonly theme: Theme
   readonly messages: Messages
 }
 
@@ -27,12 +27,12 @@ export const homeEndpoint = {
 } as const satisfies Declaration
 
 export const createHomeEndpoint = (options: HomeOptions): Handler => {
-  const { issuer, look, assetsPath, assets, messages } = options
-  const renderIn = compileTemplates({ look, name: new URL(issuer).host, assetsPath, assets })
+  const { issuer, theme, assetsPath, assets, messages } = options
+  const renderIn = compileTemplates({ theme, name: new URL(issuer).host, assetsPath, assets })
   const choose = createChooseLanguage(messages.languages)
   const replies = new Map(
     messages.languages.map((language) => {
-      const words = createWords(language, messages.texts.get(language) ?? new Map())
+      const words = createTranslator(language, messages.texts.get(language) ?? new Map())
       return [language, page(200, renderIn(words)('home', { title: words.text('home.title'), issuer }), language)]
     }),
   )

@@ -1,4 +1,4 @@
-import { sizeOf, type Place, type Places } from '../interaction/places.js'
+import { sizeOf, type Slot, type Slots } from '../interaction/slots.js'
 import type { AnswerTarget, AuthorizationRequest } from '../oauth/requests/authorization-request.js'
 import type { ClientAuthentication } from '../oauth/clients/client-authentication.js'
 import { isPublicClient, type Client } from '../oauth/clients/client.js'
@@ -23,7 +23,7 @@ export interface PushedAuthorizationOptions {
   readonly requestObjects: RequestObjects
   readonly pushedRequests: PushedRequests
   /** Limits how many requests of public clients one address may have open. */
-  readonly openRequests: Places
+  readonly openRequests: Slots
   readonly ttlSeconds: number
   readonly audit: AuditLog
   readonly dpop: Dpop
@@ -75,7 +75,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
   }
 
   /** Anyone can send a public client's id, so the slot belongs to the address. */
-  const enter = async (client: Client, address: string, request: AuthorizationRequest): Promise<Place | undefined> => {
+  const enter = async (client: Client, address: string, request: AuthorizationRequest): Promise<Slot | undefined> => {
     if (!isPublicClient(client)) return undefined
     const entered = await openRequests.enter(address, ttlSeconds, sizeOf(request))
     if (entered.allowed) return entered.place

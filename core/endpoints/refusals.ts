@@ -10,7 +10,7 @@ import type { Handler, EndpointRequest, Reply } from './message.js'
 import type { RateLimits } from './rate-limits.js'
 
 /** The sender of a request, as far as an endpoint has determined it. */
-export interface RequestTrail {
+export interface AuditContext {
   /**
    * The client that authenticated. A public client has proved nothing, so its refusals count as anonymous and name it
    * as claimed.
@@ -25,10 +25,10 @@ export interface RequestTrail {
 }
 
 /** Answers one request, and reports its sender in `seen` as soon as it is known, for the audit line of a refusal. */
-export type RecordedHandler = (http: EndpointRequest, seen: RequestTrail) => Promise<Reply>
+export type RecordedHandler = (http: EndpointRequest, seen: AuditContext) => Promise<Reply>
 
 /** A request that was refused. */
-export interface Refused extends RequestTrail {
+export interface RefusedRequest extends AuditContext {
   readonly event: AuditEventName
   /** An error, or the reason only. */
   readonly why: OAuthError | string
@@ -44,7 +44,7 @@ export interface Refusals extends AsyncDisposable {
    * A refusal of an authenticated client or a signed-in person is written at once, and throws `Unavailable` when it
    * cannot be. Any other, and requests over a limit, are counted as by `RefusalCounts`, and never cause an outage.
    */
-  record(http: EndpointRequest, refused: Refused): Promise<void>
+  record(http: EndpointRequest, refused: RefusedRequest): Promise<void>
   /**
    * Wraps a handler so that its refusals are recorded as this event, or as `client.refused` if the client did not
    * authenticate.
@@ -159,7 +159,7 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
   return {
     record,
     recording: (event, handler) => async (http) => {
-      const seen: RequestTrail = {}
+      const seen: AuditContext = {}
       try {
         return await handler(http, seen)
       } catch (error) {

@@ -2,7 +2,7 @@ import type { AuthenticatedClient, ClientAuthentication } from '../oauth/clients
 import { OAuthError } from '../oauth/errors.js'
 import { formParameters, readClientForm, tokenRequestOf } from './client-request.js'
 import type { EndpointRequest } from './message.js'
-import type { RequestTrail } from './refusals.js'
+import type { AuditContext } from './refusals.js'
 
 export interface TokenQuestion extends AuthenticatedClient {
   readonly token: string
@@ -17,7 +17,7 @@ const parameters = formParameters('token', 'token_type_hint')
 export const readTokenQuestion = async (
   request: EndpointRequest,
   authenticateClient: ClientAuthentication,
-  seen: RequestTrail,
+  seen: AuditContext,
   path: string,
 ): Promise<TokenQuestion> => {
   const params = readClientForm(request, parameters)

@@ -14,7 +14,7 @@ import type { TokenIssuer } from '../tokens/issuer.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
 import type { Declaration } from './endpoint.js'
 import { json, type Handler, type EndpointRequest } from './message.js'
-import type { Refusals, RequestTrail } from './refusals.js'
+import type { Refusals, AuditContext } from './refusals.js'
 
 export interface UserinfoOptions {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
@@ -72,7 +72,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
     options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
-  const check = async (request: EndpointRequest, presented: PresentedToken, seen: RequestTrail) => {
+  const check = async (request: EndpointRequest, presented: PresentedToken, seen: AuditContext) => {
     const { scheme } = presented
     const refuse = (reason: string): never => access.refuse(scheme, reason)
     const token = (await accessTokenVerifier.identify(presented.token)) ?? refuse('not a valid access token')
@@ -102,7 +102,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
 
   const answer: Handler = async (request) => {
     const trail = { request_id: request.requestId }
-    const seen: RequestTrail = {}
+    const seen: AuditContext = {}
     let signed: Awaited<ReturnType<TokenIssuer['signUserinfo']>> | undefined
     const signatures = () => signed && { signatures: [{ ...signed.record }] }
     try {

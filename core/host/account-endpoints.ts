@@ -15,7 +15,7 @@ import { createRecoverySessions } from '../interaction/recovery/recovery-session
 import { cibaGrant } from '../oauth/ciba/request.js'
 import { pendingApprovalsOf } from './ciba-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
-import { tellClientsOf, type SignIn } from './people-endpoints.js'
+import { notifyClientsOf, type SignIn } from './people-endpoints.js'
 
 /** The person's own page; served with `account_page` where people sign in. */
 export const accountEndpoints = { ...accountPages, ...recoveryPages }
@@ -26,7 +26,7 @@ export const createAccountEndpoints = (
 ): HandlersOf<typeof accountEndpoints> => {
   const { audit } = options
   const { cookies } = flow
-  const tell = tellClientsOf(get)
+  const tell = notifyClientsOf(get)
   const kept = get(tokens.collections)
   const records = personalRecordsOf(kept, get(tokens.config), get(tokens.clock), tell)
   const { recoveryLinks, recoverySessions } = kept

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
-import { CleanUp } from '../clean-up.js'
-import { tellStoreWarnings, watchStoreHealth } from '../collections/store-health.js'
+import { Disposables } from '../disposables.js'
+import { logStoreWarnings, watchStoreHealth } from '../collections/store-health.js'
 import { createReloadEndpoint, type Reload } from '../endpoints/admin/reload.js'
 import { routes } from '../http/routes.js'
 import { createReadiness, type Readiness } from '../observe/health.js'
@@ -46,12 +46,12 @@ export interface Host {
  * otherwise, and when `stopping` ends the wait; what was opened is closed again, in reverse.
  */
 export const startHost = async (checked: CheckedConfiguration, options: HostOptions): Promise<Host> => {
-  const cleanUp = new CleanUp()
+  const disposables = new Disposables()
   try {
-    return await start(checked, options, cleanUp)
+    return await start(checked, options, disposables)
   } catch (error) {
     // The cause of the failed start matters more than errors of the clean-up.
-    await cleanUp.close().catch(() => undefined)
+    await disposables.close().catch(() => undefined)
     if (!isWorthWaiting(checked.config, error)) throw error
     await waitForStores(checked, options, error)
     return startHost(checked, options)
@@ -62,11 +62,11 @@ export const startHost = async (checked: CheckedConfiguration, options: HostOpti
 const openReadiness = (
   { log, metrics, stores, auditFile, clock }: HostProcess,
   { keyCheck }: Issuer,
-  cleanUp: CleanUp,
+  disposables: Disposables,
 ): Readiness => {
   // A clock that was set makes nothing older.
   const readiness = createReadiness(() => performance.now(), log)
-  cleanUp.add(() => readiness.close())
+  disposables.add(() => readiness.close())
   watchStoreHealth(readiness, stores, clock)
   readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => auditFile.check() })
   readiness.register(keyCheck)
@@ -74,14 +74,14 @@ const openReadiness = (
   return readiness
 }
 
-const start = async (checked: CheckedConfiguration, options: HostOptions, cleanUp: CleanUp): Promise<Host> => {
+const start = async (checked: CheckedConfiguration, options: HostOptions, disposables: Disposables): Promise<Host> => {
   const { config } = checked
-  const process = await openProcess(config, options, cleanUp)
+  const process = await openProcess(config, options, disposables)
   const { log, metrics, traces, tracing, lag } = process
   const renewCertificates = (now: typeof config): void => listeners.renew(now)
-  const issuer = await openIssuer(checked, process, { demo: options.demo, renewCertificates }, cleanUp)
+  const issuer = await openIssuer(checked, process, { demo: options.demo, renewCertificates }, disposables)
   const { reload, requestIds } = issuer
-  const readiness = openReadiness(process, issuer, cleanUp)
+  const readiness = openReadiness(process, issuer, disposables)
   const listeners = await serve({
     config,
     clock: process.clock,
@@ -99,9 +99,9 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     tracing,
     requestIds,
   })
-  cleanUp.add(() => listeners.admin.close(0))
+  disposables.add(() => listeners.admin.close(0))
   await issuer.begin()
-  await tellStoreWarnings(process.stores, log)
+  await logStoreWarnings(process.stores, log)
 
   return {
     ...{ listening: listeners.listening, reload, reopenAudit: () => process.auditFile.reopen() },
@@ -112,7 +112,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
       listeners.clients.drain()
       if (delayMs > 0) await setTimeout(delayMs)
       await listeners.clients.close(graceMs - delayMs)
-      await cleanUp.close()
+      await disposables.close()
     },
   }
 }

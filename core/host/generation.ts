@@ -11,7 +11,7 @@ import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { cacheClients, createClientDirectory } from '../oauth/clients/client-directory.js'
 import { collections } from '../collections/collections.js'
 import { isEmbedded } from '../collections/stores.js'
-import { readInForce, settleAccounts } from '../interaction/configured-accounts.js'
+import { readInForce, reconcileAccounts } from '../interaction/configured-accounts.js'
 import type { Demo } from '../demo/demo.js'
 import { endSubjectIn, subjectLifetime } from '../collections/person-records.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
@@ -61,7 +61,7 @@ export interface Generation {
    * Puts the passwords of the accounts in force, and ends what sign-ins with others had opened: before this generation
    * serves. Throws `Unavailable`.
    */
-  settleAccounts(): Promise<void>
+  reconcileAccounts(): Promise<void>
   /** Requests and probes under way. */
   readonly uses: InFlight
 }
@@ -174,8 +174,8 @@ export const openGeneration = async (
         { profile: config.security_profile, hasPairwiseKey: config.pairwise_key !== undefined, log },
       ),
       accounts: createAccountDirectory({ static: accounts, shared, store: accountStore }),
-      settleAccounts: () =>
-        settleAccounts(shared, inForce, {
+      reconcileAccounts: () =>
+        reconcileAccounts(shared, inForce, {
           store: accountStore,
           end: endSubjectIn(stores, config, clock),
           audit,

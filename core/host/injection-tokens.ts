@@ -9,7 +9,7 @@ import type { Refusals } from '../endpoints/refusals.js'
 import type { Endpoint } from '../endpoints/endpoint.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
-import type { Look } from '../interaction/pages/look.js'
+import type { Theme } from '../interaction/pages/theme.js'
 import type { Messages } from '../interaction/languages/built-in.js'
 import type { Pages } from '../interaction/pages/pages.js'
 import type { KeyRing } from '../keys/ports.js'
@@ -98,7 +98,7 @@ export const tokens = {
   accessTokenVerifier: token<AccessTokenVerifier>('accessTokenVerifier'),
   /** Path of the folder of assets, for links in pages. */
   assetsPath: token<string>('assetsPath'),
-  look: token<Look>('look'),
+  theme: token<Theme>('theme'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
   messages: token<Messages>('messages'),
   pages: token<Pages>('pages'),

@@ -3,7 +3,7 @@ import { container as root, type DependencyContainer } from 'tsyringe'
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
-import type { CleanUp } from '../clean-up.js'
+import type { Disposables } from '../disposables.js'
 import { collections } from '../collections/collections.js'
 import type { Reload } from '../endpoints/admin/reload.js'
 import type { Endpoint } from '../endpoints/endpoint.js'
@@ -84,7 +84,7 @@ const openContainer = (
   { config }: CheckedConfiguration,
   process: HostProcess,
   demo: Demo | undefined,
-  cleanUp: CleanUp,
+  disposables: Disposables,
 ): DependencyContainer => {
   const { clock, log, audit, auditFile, stores, tracing } = process
   const container = root.createChildContainer()
@@ -97,7 +97,7 @@ const openContainer = (
   container.register(tokens.stores, { useValue: stores })
   const limits = container.resolve(tokens.rateLimits)
   // Closed before the audit log, in which it writes what it has counted.
-  const refusals = cleanUp.keep(createRefusals({ audit, hasRoom: () => auditFile.hasRoom(), limits }))
+  const refusals = disposables.keep(createRefusals({ audit, hasRoom: () => auditFile.hasRoom(), limits }))
   container.register(tokens.refusals, { useValue: refusals })
   return container
 }
@@ -163,15 +163,15 @@ const startSenders = (
   { signIn, grants }: Registries,
   resolve: Resolve,
   serving: () => Serving,
-  cleanUp: CleanUp,
+  disposables: Disposables,
 ): void => {
   if (signIn.size > 0) {
     const sender = startBackChannel(resolve, serving)
-    cleanUp.add(() => sender.close())
+    disposables.add(() => sender.close())
   }
   if (grants.has(cibaGrant)) {
     const pings = startPings(resolve)
-    cleanUp.add(() => pings.close())
+    disposables.add(() => pings.close())
   }
 }
 
@@ -196,10 +196,10 @@ export const openIssuer = async (
   checked: CheckedConfiguration,
   process: HostProcess,
   { demo, renewCertificates }: IssuerOptions,
-  cleanUp: CleanUp,
+  disposables: Disposables,
 ): Promise<Issuer> => {
   const { clock, log, audit, stores } = process
-  const container = openContainer(checked, process, demo, cleanUp)
+  const container = openContainer(checked, process, demo, disposables)
   const resolve: Resolve = (wanted) => container.resolve(wanted)
   const changes = await checkPairwiseKey(resolve)
   const { publications: store } = collections(stores)
@@ -207,19 +207,19 @@ export const openIssuer = async (
   const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications }
   let generation = await openGeneration(checked, sources)
   const current = () => generation
-  cleanUp.add(() => closeGeneration(generation))
+  disposables.add(() => closeGeneration(generation))
   for (const { path, message } of generation.inventory.held.map(describeHeld))
     log.warn('configuration', { path, message })
   registerLive(container, current, sources)
   const { plugins } = checked.modules
   const requestIds = plugins.some(needsLog) ? newRequestIds() : undefined
-  const registries = cleanUp.keep(await createRegistries(plugins, resolve(tokens.services), requestIds))
+  const registries = disposables.keep(await createRegistries(plugins, resolve(tokens.services), requestIds))
   container.register(tokens.registries, { useValue: registries })
   let serving = servingOf(container, generation)
   const ledger = createKeyLedger({ ...sources, store }, generation)
   // A key whose publication cannot be stored is not published.
   await ledger.publish(generation)
-  await generation.settleAccounts()
+  await generation.reconcileAccounts()
   observeIssuer(process, resolve, current)
   return {
     endpoints: liveEndpoints(() => serving),
@@ -239,9 +239,9 @@ export const openIssuer = async (
       renewCertificates,
     }),
     async begin() {
-      startSenders(registries, resolve, () => serving, cleanUp)
+      startSenders(registries, resolve, () => serving, disposables)
       await recordStart(process, generation, ledger, changes)
-      cleanUp.add(ledger.watch(current))
+      disposables.add(ledger.watch(current))
     },
   }
 }
@@ -254,7 +254,7 @@ const servingOf = (container: DependencyContainer, generation: Generation): Serv
   own.register(tokens.clients, {
     useValue: notingSeen(generation.clients, (client) => own.resolve(tokens.registeredClients).noteSeen(client)),
   })
-  own.register(tokens.look, { useValue: generation.checked.look })
+  own.register(tokens.theme, { useValue: generation.checked.theme })
   own.register(tokens.messages, { useValue: generation.checked.messages })
   own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })
   const endpoints = new Map(own.resolve(tokens.endpoints).map((endpoint) => [endpoint.path, endpoint]))

@@ -14,7 +14,7 @@ import { createIdentifyToken } from '../tokens/identify-token.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { hasClientCertificates, mtlsAlias } from '../../config/client-certificates.js'
 import { tokens, type Resolve } from './injection-tokens.js'
-import { tellClientsOf } from './people-endpoints.js'
+import { notifyClientsOf } from './people-endpoints.js'
 
 /** What every deployment serves. */
 export const machineEndpoints = {
@@ -66,7 +66,7 @@ export const createMachineEndpoints = (
     responseAlgs: () => ring.algorithms('jarm'),
     mtls: hasClientCertificates(config) ? { alias: mtlsAlias(config) } : undefined,
   })
-  const shown = { issuer, assetsPath: get(tokens.assetsPath), assets, look: get(tokens.look) }
+  const shown = { issuer, assetsPath: get(tokens.assetsPath), assets, theme: get(tokens.theme) }
   return {
     openidConfiguration: discovery,
     authorizationServerMetadata: discovery,
@@ -106,7 +106,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
         families,
         grantIndex: get(tokens.grantIndex),
         revocations,
-        tell: tellClientsOf(get),
+        tell: notifyClientsOf(get),
         accounts,
         clients,
         audit,

@@ -24,10 +24,10 @@ import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '
 import { backchannelLogoutEndpoint, createBackchannelLogout } from '../endpoints/sign-in/backchannel-logout.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
-import { createPlaces, type Places } from '../interaction/places.js'
+import { createSlots, type Slots } from '../interaction/slots.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import type { AccountLookup } from '../oauth/subjects/account.js'
-import { createTellClients } from '../oauth/back-channel/tell-clients.js'
+import { createNotifyClients } from '../oauth/back-channel/notify-clients.js'
 import { createPushedRequests } from '../oauth/requests/pushed-request.js'
 import type { RequiredAuthentication } from '../oauth/requests/required-authentication.js'
 import { createRegisteredRequests } from '../oauth/requests/registered-requests.js'
@@ -35,7 +35,7 @@ import { createRequestObjects } from '../oauth/requests/request-object.js'
 import { createEndSessionGrants } from '../oauth/grants/session-grants.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { personalRecordsOf } from '../collections/person-records.js'
-import type { ShareName } from '../collections/shares.js'
+import type { QuotaName } from '../collections/quotas.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
 /** What is served where people sign in. */
@@ -75,15 +75,15 @@ export const placesFor = (
   get: Resolve,
   limit: string,
   { address_open: most }: { readonly address_open: number },
-  share: ShareName,
-): Places => {
+  share: QuotaName,
+): Slots => {
   const { occupancy } = get(tokens.collections)
   const counted = get(tokens.stores).shares?.[share]
   const room = {
     footprint: (recordBytes: number) => counted?.footprint(recordBytes) ?? recordBytes,
     limit: () => counted?.read().limit ?? Number.MAX_SAFE_INTEGER,
   }
-  return createPlaces({ occupancy, limit, most, room, hits: get(tokens.rateLimits).hits })
+  return createSlots({ occupancy, limit, most, room, hits: get(tokens.rateLimits).hits })
 }
 
 export const createSignIn = (
@@ -190,8 +190,8 @@ const requiredAuthentication = ({ userinfo }: Config): RequiredAuthentication =>
 })
 
 /** One that is disabled is told nothing. */
-export const tellClientsOf = (get: Resolve) =>
-  createTellClients({
+export const notifyClientsOf = (get: Resolve) =>
+  createNotifyClients({
     sessionClients: get(tokens.collections).sessionClients,
     outbox: get(tokens.logoutOutbox),
     findLogoutUri: async (id) => (await get(tokens.clients).findEnabled(id))?.backchannel_logout_uri,
@@ -203,7 +203,7 @@ const endGrantsOf = (get: Resolve) => {
     index,
     revocations,
     grantLifetime: grantLifetime(get(tokens.config)),
-    tell: tellClientsOf(get),
+    tell: notifyClientsOf(get),
   })
 }
 
@@ -241,7 +241,7 @@ export const createEndedElsewhereEndpoints = (
   const { audit, methods } = options
   const { clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
   const kept = get(tokens.collections)
-  const records = personalRecordsOf(kept, get(tokens.config), get(tokens.clock), tellClientsOf(get))
+  const records = personalRecordsOf(kept, get(tokens.config), get(tokens.clock), notifyClientsOf(get))
   const taken = kept.upstreamLogouts
   return { backchannelLogout: createBackchannelLogout({ methods, records, taken, audit, toleranceSeconds }) }
 }

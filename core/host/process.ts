@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.js'
-import type { CleanUp } from '../clean-up.js'
+import type { Disposables } from '../disposables.js'
 import type { Clock } from '../clock.js'
 import { proveStores } from '../collections/prove-stores.js'
-import { observeShares, openShares } from '../collections/shares.js'
+import { observeQuotas, openQuotas } from '../collections/quotas.js'
 import { openStores, type Stores } from '../collections/stores.js'
 import type { TraceContexts } from '../http/carry-trace.js'
 import { observeAudit } from '../observe/audit-counts.js'
@@ -49,22 +49,22 @@ export interface HostProcess {
 export const openProcess = async (
   config: Config,
   { clock, log, doubles }: ProcessOptions,
-  cleanUp: CleanUp,
+  disposables: Disposables,
 ): Promise<HostProcess> => {
   const tracing = await findTracing()
   const metrics = createMetrics()
   const traces: TraceContexts = new Map()
-  cleanUp.add(observeProcess(metrics))
-  const auditFile = cleanUp.keep(
+  disposables.add(observeProcess(metrics))
+  const auditFile = disposables.keep(
     await openAudit(config, clock, { recorded: observeAudit(metricsOf(config.issuer, metrics)), traces }),
   )
   const audit = doubles?.audit?.(auditFile) ?? auditFile
-  const opened = cleanUp.keep(await openStores(config, clock))
+  const opened = disposables.keep(await openStores(config, clock))
   const watched = watchStores(doubles?.stores?.(opened) ?? opened, metrics, tracing)
-  const { shares } = cleanUp.keep(openShares(watched, clock))
-  observeShares(metrics, shares)
+  const { shares } = disposables.keep(openQuotas(watched, clock))
+  observeQuotas(metrics, shares)
   await proveStores(config, opened, clock)
   const lag = new LoopLag()
-  cleanUp.add(() => lag[Symbol.dispose]())
+  disposables.add(() => lag[Symbol.dispose]())
   return { clock, log, metrics, tracing, traces, auditFile, audit, stores: { ...watched, shares }, lag }
 }

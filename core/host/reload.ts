@@ -104,7 +104,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     if (problems.length > 0) throw new ConfigurationError(problems)
     // What cannot be remembered and recorded is not published.
     await ledger.publish(next)
-    await next.settleAccounts()
+    await next.reconcileAccounts()
     const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
     await audit.record({ event: 'configuration.loaded', keys, changes: describeChanges(changes), force, by })
     serve(next)

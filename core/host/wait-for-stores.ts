@@ -9,7 +9,7 @@ import { createReadiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import { createMetrics } from '../observe/metrics.js'
 import { Unavailable } from '../unavailable.js'
-import { CleanUp } from '../clean-up.js'
+import { Disposables } from '../disposables.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { collections } from '../collections/collections.js'
 import { declarations } from './endpoint-list.js'
@@ -47,15 +47,15 @@ const refuse: Handler = () => {
  * the stores can be read. Rejects when `stopping` is aborted.
  */
 export const waitForStores = async (
-  { config, look, messages }: Pick<CheckedConfiguration, 'config' | 'look' | 'messages'>,
+  { config, theme, messages }: Pick<CheckedConfiguration, 'config' | 'theme' | 'messages'>,
   options: WaitOptions,
   failure: Unavailable,
 ): Promise<void> => {
   const { clock, log, stopping } = options
-  const cleanUp = new CleanUp()
+  const disposables = new Disposables()
   try {
     let stores: Stores | undefined
-    cleanUp.add(() => stores?.[Symbol.asyncDispose]())
+    disposables.add(() => stores?.[Symbol.asyncDispose]())
     const ask = async (): Promise<void> => {
       // An adapter may want its server to be there when it is opened.
       stores ??= await openStores(config, clock)
@@ -64,7 +64,7 @@ export const waitForStores = async (
     }
     await answers(ask)
     const readiness = createReadiness(() => performance.now(), log)
-    cleanUp.add(() => readiness.close())
+    disposables.add(() => readiness.close())
     const check = () => Promise.reject(new Unavailable('start', 'no', `waiting for ${failure.component}`))
     readiness.register({ name: 'start', intervalMs, deadlineMs: intervalMs, check })
     if (stores !== undefined) watchStoreHealth(readiness, stores, clock)
@@ -75,7 +75,7 @@ export const waitForStores = async (
       clock,
       log,
       errorPage: errorPageOf(
-        createPages({ assetsPath: '', assets: new Map([...loadAssets(), ...look.assets]), look, messages }),
+        createPages({ assetsPath: '', assets: new Map([...loadAssets(), ...theme.assets]), theme, messages }),
       ),
       routes: routes(
         config.issuer,
@@ -84,14 +84,14 @@ export const waitForStores = async (
       admin: createAdminEndpoints({ readiness, metrics, reload: refuse }, () => refuse),
       certificateIgnored: () => undefined,
     })
-    cleanUp.add(() => listeners.admin.close(0))
-    cleanUp.add(() => listeners.clients.close(0))
+    disposables.add(() => listeners.admin.close(0))
+    disposables.add(() => listeners.clients.close(0))
     const { component, message } = failure
     log.warn('Startup is waiting for a store', { component, message, ...listeners.listening })
     do await pause(intervalMs, undefined, { signal: stopping })
     while (!(await answers(ask)))
   } finally {
-    await cleanUp.close()
+    await disposables.close()
   }
 }
 

@@ -207,13 +207,13 @@ export const wireGeneration = (container: DependencyContainer): void => {
   const provide = providerFor(container)
   provide(tokens.assets, (get) => {
     const built = get(tokens.options).demo === undefined ? loadAssets() : loadAssets(demoAssets)
-    return new Map([...built, ...get(tokens.look).assets])
+    return new Map([...built, ...get(tokens.theme).assets])
   })
   provide(tokens.pages, (get) =>
     createPages({
       assetsPath: get(tokens.assetsPath),
       assets: get(tokens.assets),
-      look: get(tokens.look),
+      theme: get(tokens.theme),
       messages: get(tokens.messages),
       scopes: get(tokens.config).scopes,
       ...(get(tokens.config).account_page && { accountUrl: accountUrl(get(tokens.config).issuer) }),

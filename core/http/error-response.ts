@@ -95,7 +95,10 @@ const toFailure = (error: unknown, exchange: Exchange, log: Log): Failure => {
   return { status: 500, code: 'server_error', ...saying(said('failed')) }
 }
 
-const saying = (words: Said): Pick<Failure, 'description' | 'said'> => ({ description: words.text, said: words })
+const saying = (messages: Said): Pick<Failure, 'description' | 'said'> => ({
+  description: messages.text,
+  said: messages,
+})
 
 const isAbort = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')

@@ -26,7 +26,7 @@ export const identify: Middleware = (ctx, next) => {
 const maxLoggedPath = 200
 
 /** An answer that is out. */
-export interface Answered {
+export interface AnsweredRequest {
   /** The path of the table; absent where it has none. */
   readonly endpoint?: string | undefined
   readonly status: number | 'aborted'
@@ -36,7 +36,7 @@ export interface Answered {
   readonly outage?: string | undefined
 }
 
-export type RequestObserver = (answered: Answered) => void
+export type RequestObserver = (answered: AnsweredRequest) => void
 
 /**
  * One line for each answer. With `explain`, which is for an issuer on loopback, it says why a request was refused. The path is the table's, so that it holds no id of an interaction; the query is never logged.

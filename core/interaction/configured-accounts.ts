@@ -26,10 +26,10 @@ export const readInForce = async ({ configured }: Pick<AccountStore, 'configured
  * account that has gone, had opened. The first process does it for all. What a crash or an outage interrupts, the next
  * opening of the configuration ends: the mark `ending` stays until then. Throws `Unavailable`.
  */
-export const settleAccounts = async (
+export const reconcileAccounts = async (
   accounts: readonly AccountRecord[],
   inForce: InForce,
-  { store, end, audit, goneSeconds }: SettleOptions,
+  { store, end, audit, goneSeconds }: ReconcileOptions,
 ): Promise<void> => {
   const put = (record: ConfiguredAccount, ttlSeconds?: number) =>
     store.configured.put(configuredAccountId(record.sub), record, ttlSeconds === undefined ? {} : { ttlSeconds })
@@ -55,7 +55,7 @@ export const settleAccounts = async (
   }
 }
 
-export interface SettleOptions {
+export interface ReconcileOptions {
   readonly store: Pick<AccountStore, 'configured'>
   readonly end: EndSubject
   readonly audit: AuditLog

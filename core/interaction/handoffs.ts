@@ -62,7 +62,7 @@ export const handoffAnswers = {
 } as const satisfies Readonly<Record<HandoffVerb, z.ZodType<HandoffAnswer>>>
 
 /** Whose consent to what is asked for. */
-export interface AskedConsent {
+export interface RequestedConsent {
   readonly interactionId: string
   readonly clientId: string
   readonly subject: string
@@ -77,7 +77,7 @@ export interface OpenHandoff {
   /** Of the browser that began a sign-in: for the audit log. */
   readonly address?: string
   /** Absent: a sign-in. */
-  readonly consent?: AskedConsent
+  readonly consent?: RequestedConsent
 }
 
 export interface HandoffRecord {

@@ -4,7 +4,7 @@ import { said } from '../oauth/said.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
-import { sizeOf, type Place, type Places } from './places.js'
+import { sizeOf, type Slot, type Slots } from './slots.js'
 
 /** What a person signs in for: a client's request, the page where the code of a device is typed, or the person's own page. */
 export type SignInPurpose =
@@ -37,7 +37,7 @@ export type Interaction = SignInPurpose & {
    */
   readonly browser?: string
   /** Of the address that began it; given back when it is redeemed. */
-  readonly place?: Place | undefined
+  readonly place?: Slot | undefined
 }
 
 const ttlSeconds = 600
@@ -78,7 +78,7 @@ export interface InteractionOptions {
   readonly cookies: Cookies
   readonly issuer: string
   /** How many one address may have open. */
-  readonly places: Places
+  readonly slots: Slots
 }
 
 /**
@@ -90,9 +90,9 @@ export const tieToBrowser = (cookies: Cookies, cookie: string | undefined) => {
   return { browser, cookies: browser === cookie ? [] : [cookies.set(cookies.browser, browser)] }
 }
 
-export const createInteractions = ({ store, cookies, issuer, places }: InteractionOptions): Interactions => {
+export const createInteractions = ({ store, cookies, issuer, slots }: InteractionOptions): Interactions => {
   const keep = async (interaction: Interaction, address: string): Promise<string> => {
-    const entered = await places.enter(address, ttlSeconds, sizeOf(interaction))
+    const entered = await slots.enter(address, ttlSeconds, sizeOf(interaction))
     if (!entered.allowed)
       throw new OAuthError('temporarily_unavailable', said('too_many_sign_ins'), {
         status: 429,
@@ -104,7 +104,7 @@ export const createInteractions = ({ store, cookies, issuer, places }: Interacti
     try {
       await store.put(id, { ...interaction, place }, ttlSeconds)
     } catch (error) {
-      await places.leave(place)
+      await slots.leave(place)
       throw error
     }
     return id
@@ -113,7 +113,7 @@ export const createInteractions = ({ store, cookies, issuer, places }: Interacti
   const redeem: Interactions['redeem'] = async (id) => {
     const redemption = await store.redeem(id)
     if (redemption.outcome !== 'won') return false
-    await places.leave(redemption.record.place)
+    await slots.leave(redemption.record.place)
     return true
   }
 

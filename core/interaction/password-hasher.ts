@@ -1,7 +1,7 @@
 import { hash as hashArgon2, verify as verifyArgon2 } from '@node-rs/argon2'
 import { randomBytes } from 'node:crypto'
 import { addressBucket } from '../address-bucket.js'
-import { FairQueue, type Place } from '../fair-queue.js'
+import { FairQueue, type QueueEntry } from '../fair-queue.js'
 import { Unavailable } from '../unavailable.js'
 import type { PasswordHasher } from './account-directory.js'
 
@@ -58,7 +58,7 @@ const unmatchableHash = (): string => {
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(outputLen)}`
 }
 
-interface Waiting extends Place<'password'> {
+interface Waiting extends QueueEntry<'password'> {
   readonly admit: () => void
   readonly refuse: () => void
 }

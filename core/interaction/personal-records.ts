@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { accessOf, endAccess, isAccessOver } from '../oauth/grants/access-end.js'
-import type { TellClients } from '../oauth/back-channel/tell-clients.js'
+import type { NotifyClients } from '../oauth/back-channel/notify-clients.js'
 import type { GrantEntry } from '../oauth/grants/grant-index.js'
 import { createEndSessionGrants, revokeGrantEntries } from '../oauth/grants/session-grants.js'
 import { findEnded, signInOf } from '../oauth/subjects/subject-end.js'
@@ -19,7 +19,7 @@ export interface PersonalRecordsOptions {
   readonly clock: Clock
   /** How long a revoked grant must be remembered: until its last token has expired. */
   readonly grantLifetime: number
-  readonly tell: TellClients
+  readonly tell: NotifyClients
 }
 
 /** What a person has, for the person and for the operator of the deployment. Everything throws `Unavailable`. */

@@ -3,7 +3,7 @@ import { OAuthError } from '../oauth/errors.js'
 import { said } from '../oauth/said.js'
 import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
-import { sizeOf, type Place, type Places } from './places.js'
+import { sizeOf, type Slot, type Slots } from './slots.js'
 import type { PassedSignIn } from './session.js'
 import type { Prompt } from './sign-in-method.js'
 
@@ -35,7 +35,7 @@ export interface OpenAttempt {
 export interface AttemptRecord extends OpenAttempt {
   /** Hash of the cookie of the browser that began it: no other can answer it. */
   readonly browser: string
-  readonly place?: Place | undefined
+  readonly place?: Slot | undefined
 }
 
 /** Whose answer it is. */
@@ -71,14 +71,14 @@ export interface SignInAttempts {
 const ttlSeconds = 600
 const maxKept = 4096
 
-export const createSignInAttempts = (records: OneTimeStore<AttemptRecord>, places: Places): SignInAttempts => {
+export const createSignInAttempts = (records: OneTimeStore<AttemptRecord>, slots: Slots): SignInAttempts => {
   const isOf = (record: AttemptRecord | undefined, cookie: string | undefined): record is AttemptRecord =>
     record !== undefined && isOpaqueToken(cookie) && record.browser === hashOpaqueToken(cookie)
 
   return {
     async open(id, attempt, browserCookie, address) {
       if (JSON.stringify(attempt.kept ?? {}).length > maxKept) throw new Error('A sign-in method keeps too much.')
-      const entered = await places.enter(address, ttlSeconds, sizeOf(attempt))
+      const entered = await slots.enter(address, ttlSeconds, sizeOf(attempt))
       if (!entered.allowed)
         throw new OAuthError('temporarily_unavailable', said('too_many_sign_ins'), {
           status: 429,
@@ -89,7 +89,7 @@ export const createSignInAttempts = (records: OneTimeStore<AttemptRecord>, place
       try {
         await records.put(id, { ...attempt, browser: hashOpaqueToken(browserCookie), place }, ttlSeconds)
       } catch (error) {
-        await places.leave(place)
+        await slots.leave(place)
         throw error
       }
     },
@@ -104,7 +104,7 @@ export const createSignInAttempts = (records: OneTimeStore<AttemptRecord>, place
       const redemption = await records.redeem(id)
       if (redemption.outcome === 'replayed') return { outcome: 'used', interactionId: record.interactionId }
       if (redemption.outcome === 'unknown') return { outcome: 'unknown' }
-      await places.leave(record.place)
+      await slots.leave(record.place)
       return { outcome: 'won', attempt: redemption.record }
     },
   }

@@ -11,9 +11,9 @@ import type { KeyRing } from './ports.js'
 import type { KeyProbe } from './probe-key.js'
 import { createProbing } from './probing.js'
 import { Recovery } from './recovery.js'
-import type { KeyTrust, RingKey } from './ring-key.js'
+import type { KeyStatus, RingKey } from './ring-key.js'
 import { reportRing, type RingReport } from './ring-report.js'
-import { createSign } from './sign-order.js'
+import { createSign } from './sign-request.js'
 import { SignerSupervisor, supervisionLimits, type SupervisionLimits } from './signer-supervisor.js'
 
 export type { KeyConfiguration, PreviousRing } from './open-keys.js'
@@ -65,7 +65,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
     return view
   }
 
-  const trust = (key: RingKey, now: KeyTrust, reason?: string): void => {
+  const trust = (key: RingKey, now: KeyStatus, reason?: string): void => {
     const before = key.trust
     key.trust = now
     if (reason === undefined) delete key.reason

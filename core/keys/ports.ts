@@ -100,7 +100,7 @@ export class KeyRefused extends Error {
 export type SignaturePriority = 'sign_in' | 'refresh' | 'machine' | 'renewal'
 
 /** A signing request, for whichever key of the ring is able to serve it. */
-export interface SignatureOrder {
+export interface SigningRequest {
   readonly purpose: KeyPurpose
   readonly alg: JwsAlg
   readonly priority: SignaturePriority
@@ -149,7 +149,7 @@ export interface KeyRing {
    * Signs with the first listed active key for this purpose and algorithm that is able to. Throws `Unavailable` when
    * there is none; then no signature has left the ring.
    */
-  sign(order: SignatureOrder): Promise<MadeSignature>
+  sign(order: SigningRequest): Promise<MadeSignature>
   /** The first listed active key for this purpose and algorithm. Throws `Unavailable` when there is none. */
   signingKey(purpose: KeyPurpose, alg: JwsAlg): SigningKey
   /** Finds a key by the `kid` of a token's header, which is used as a map key only. Undefined when unknown or gone. */

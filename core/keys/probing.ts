@@ -5,14 +5,14 @@ import type { RingView } from './key-states.js'
 import { canWait, explainKeyError, openKey, type OpenKeysOptions } from './open-keys.js'
 import { probeKey, type KeyProbe } from './probe-key.js'
 import type { RecoveryOptions } from './recovery.js'
-import type { KeyTrust, RingKey } from './ring-key.js'
+import type { KeyStatus, RingKey } from './ring-key.js'
 import type { SignerSupervisor, SupervisionLimits } from './signer-supervisor.js'
 
 export interface ProbingOptions {
   readonly keys: readonly RingKey[]
   readonly current: () => RingView
   readonly supervisors: ReadonlyMap<string, SignerSupervisor>
-  readonly trust: (key: RingKey, trust: KeyTrust, reason?: string) => void
+  readonly trust: (key: RingKey, trust: KeyStatus, reason?: string) => void
   readonly events: SignerEvents
   readonly limits: Pick<SupervisionLimits, 'attemptMs'>
   readonly options: Pick<OpenKeysOptions, 'providers' | 'checkOpened' | 'publishedLate'>

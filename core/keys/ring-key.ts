@@ -16,7 +16,7 @@ export interface Lifetime {
  * yet; `quarantined` keys made a signature that their published key does not verify; for `refused` keys the backend
  * refuses to sign.
  */
-export type KeyTrust = 'proved' | 'unopened' | 'unproved' | 'quarantined' | 'refused'
+export type KeyStatus = 'proved' | 'unopened' | 'unproved' | 'quarantined' | 'refused'
 
 /** A key of the ring. Only the ring changes its mutable members. */
 export interface RingKey extends Lifetime {
@@ -36,7 +36,7 @@ export interface RingKey extends Lifetime {
   readonly calls: CallRecord
   /** How often it was quarantined. */
   quarantines: number
-  trust: KeyTrust
+  trust: KeyStatus
   /** When it was last probed, whatever the result, in milliseconds of the process's monotonic clock. */
   probedAt?: number
   /** Why it is not trusted, or the error of its last probe. */

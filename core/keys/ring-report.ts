@@ -4,7 +4,7 @@ import type { CircuitState } from './circuit.js'
 import type { RingView } from './key-states.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyPurpose, KeyState, SignerProvider } from './ports.js'
-import type { KeyTrust, Lifetime } from './ring-key.js'
+import type { KeyStatus, Lifetime } from './ring-key.js'
 import type { SignerSupervisor } from './signer-supervisor.js'
 
 /** One configured key. Times are milliseconds since the epoch, and infinite if the configuration sets none. */
@@ -14,7 +14,7 @@ export interface KeyReport extends Lifetime {
   readonly signer: string
   readonly purposes: readonly KeyPurpose[]
   readonly state: KeyState
-  readonly trust: KeyTrust
+  readonly trust: KeyStatus
   readonly published: boolean
   /** Why it is not trusted, or the error of its last probe. */
   readonly reason: string | undefined

@@ -2,18 +2,18 @@ import type { AuditEvent, AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import type { CircuitState } from './circuit.js'
-import { KeyRefused, type KeyState, type SignatureOrder } from './ports.js'
-import type { KeyTrust, RingKey } from './ring-key.js'
+import { KeyRefused, type KeyState, type SigningRequest } from './ports.js'
+import type { KeyStatus, RingKey } from './ring-key.js'
 import { BadSignature } from './signer-supervisor.js'
 
 /** Reports events of keys and signers to the operator's log and the audit log. */
 export interface SignerEvents {
   /** `state` is the state by the clock. A next key is reported before it becomes active. */
-  trustChanged(key: RingKey, before: KeyTrust, state: KeyState | undefined): void
+  trustChanged(key: RingKey, before: KeyStatus, state: KeyState | undefined): void
   /** A probe got no answer, for the first time in a row. */
   unanswered(key: RingKey, state: KeyState | undefined): void
   circuitChanged(signer: string, state: CircuitState): void
-  failedOver(order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown): void
+  failedOver(order: SigningRequest, from: RingKey, to: RingKey, cause: unknown): void
 }
 
 /**

@@ -4,8 +4,8 @@ import type { BatchVerifier } from './batch-verifier.js'
 import type { CallOutcome } from './call-record.js'
 import { Circuit, type CircuitState } from './circuit.js'
 import { withDeadline } from '../deadline.js'
-import { FairQueue, type Place } from '../fair-queue.js'
-import { KeyRefused, type SignatureOrder, type SignaturePriority, type SignatureTrace } from './ports.js'
+import { FairQueue, type QueueEntry } from '../fair-queue.js'
+import { KeyRefused, type SigningRequest, type SignaturePriority, type SignatureTrace } from './ports.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
 
 export interface SupervisionLimits {
@@ -42,7 +42,7 @@ export class BadSignature extends Error {
 
 const priorities: readonly SignaturePriority[] = ['sign_in', 'refresh', 'machine', 'renewal']
 
-interface Waiting extends Place<SignaturePriority> {
+interface Waiting extends QueueEntry<SignaturePriority> {
   readonly admit: () => void
   readonly refuse: (reason: Error) => void
 }
@@ -90,7 +90,7 @@ export class SignerSupervisor {
   async sign(
     key: RingKey & { readonly opened: OpenedKey },
     message: Uint8Array,
-    order: SignatureOrder,
+    order: SigningRequest,
     trace: SignatureTrace,
   ): Promise<Uint8Array> {
     const { outcomes } = key.calls
@@ -142,7 +142,7 @@ export class SignerSupervisor {
     }
   }
 
-  #wait({ priority, clientId, signal }: SignatureOrder): Promise<void> {
+  #wait({ priority, clientId, signal }: SigningRequest): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer)

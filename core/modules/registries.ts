@@ -6,7 +6,7 @@ import type { AccountLookup } from '../oauth/subjects/account.js'
 import { hasSubject, joinAccounts, type HasSubject } from '../oauth/subjects/account.js'
 import { createPluginLog, type RequestIds } from '../observe/plugin-log.js'
 import { Unavailable } from '../unavailable.js'
-import { CleanUp } from '../clean-up.js'
+import { Disposables } from '../disposables.js'
 import {
   findContributionFault,
   kinds,
@@ -119,7 +119,7 @@ export const createRegistries = async (
   outside: Omit<Services, 'secondFactors'>,
   requestIds?: RequestIds,
 ): Promise<Registries> => {
-  const cleanUp = new CleanUp()
+  const disposables = new Disposables()
   const problems: Problem[] = []
   const collected = emptyRegistries()
   const accepted: { readonly plugin: LoadedPlugin; readonly contributions: Contributions }[] = []
@@ -140,7 +140,7 @@ export const createRegistries = async (
       problems.push({ path, message: `${module.name}: ${fault}` })
       return
     }
-    if (contributions.close !== undefined) cleanUp.add(contributions.close.bind(contributions))
+    if (contributions.close !== undefined) disposables.add(contributions.close.bind(contributions))
     accepted.push({ plugin, contributions })
     for (const { name, one } of listContributions(contributions)) {
       const registry: Registry<unknown> = collected[name]
@@ -153,7 +153,7 @@ export const createRegistries = async (
     if (problems.length > 0) throw new ConfigurationError(problems)
   } catch (error) {
     // The cause of the failed start matters more than errors while closing.
-    await cleanUp.close().catch(() => undefined)
+    await disposables.close().catch(() => undefined)
     throw error
   }
   const lookupsOf = (from: typeof accepted) =>
@@ -171,7 +171,7 @@ export const createRegistries = async (
         (contributions.signedRequests ?? []).map((one) => ({ ...one, plugin: module.name, path })),
       ),
     ),
-    [Symbol.asyncDispose]: () => cleanUp.close(),
+    [Symbol.asyncDispose]: () => disposables.close(),
   })
 }
 
@@ -187,7 +187,7 @@ export const createSignerProviders = async (
   signers: ReadonlyMap<string, LoadedSigner>,
   services: SignerServices,
 ): Promise<SignerProviders> => {
-  const cleanUp = new CleanUp()
+  const disposables = new Disposables()
   const problems: Problem[] = []
   const byName = new Map<string, SignerProvider>()
   const own: SignerServices = Object.freeze({ clock: services.clock, log: services.log })
@@ -195,7 +195,7 @@ export const createSignerProviders = async (
     for (const [name, signer] of signers) {
       try {
         const provider = await signer.module.create(signer.options, own)
-        cleanUp.add(() => provider[Symbol.asyncDispose]())
+        disposables.add(() => provider[Symbol.asyncDispose]())
         byName.set(name, provider)
       } catch (error) {
         problems.push({ path: formatPath(['signers', name]), ...(await explainFailure(error, signer)) })
@@ -204,9 +204,9 @@ export const createSignerProviders = async (
     if (problems.length > 0) throw new ConfigurationError(problems)
   } catch (error) {
     // The cause of the failed start matters more than errors while closing.
-    await cleanUp.close().catch(() => undefined)
+    await disposables.close().catch(() => undefined)
     throw error
   }
   const inProcess = new Set([...signers].flatMap(([name, { module }]) => (module.inProcess === true ? [name] : [])))
-  return Object.freeze({ byName: freezeMap(byName), inProcess, [Symbol.asyncDispose]: () => cleanUp.close() })
+  return Object.freeze({ byName: freezeMap(byName), inProcess, [Symbol.asyncDispose]: () => disposables.close() })
 }

@@ -15,7 +15,7 @@ import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
-import { CleanUp } from '../clean-up.js'
+import { Disposables } from '../disposables.js'
 import { collections } from '../collections/collections.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import { planKeys } from '../keys/lifecycle/plan.js'
@@ -177,7 +177,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
   const { parts, warnings, publications } = await examineStores(config, services.clock)
   const inventory = inventoryAtReload(config.keys, publications, now)
   const thumbprints = new Map<string, string>()
-  const cleanUp = new CleanUp()
+  const disposables = new Disposables()
 
   const stateOf = (key: Keys[number]): KeyState => stateAt(lifetimeOf(config, key), now)
 
@@ -214,7 +214,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     let failure: string | undefined
     try {
       const opened = await openProvider(name, loaded, services)
-      cleanUp.add(opened.close)
+      disposables.add(opened.close)
       provider = opened.provider
     } catch (error) {
       failure = error instanceof ConfigurationError ? (error.problems[0]?.message ?? '') : reasonOf(error)
@@ -258,7 +258,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     }
   } finally {
     // The findings are reported even if closing fails.
-    await inTime('signers', () => cleanUp.close()).catch(() => undefined)
+    await inTime('signers', () => disposables.close()).catch(() => undefined)
   }
 }
 

@@ -194,7 +194,7 @@ export interface EntryPolicy {
 }
 
 /** Limits how many slots a caller holds at a time, over all processes. Every method throws `Unavailable`. */
-export interface Occupancy {
+export interface ConcurrencyLimits {
   /** Takes a slot for one caller, unless it already has the maximum number or bytes. A first slot may have any size. */
   enter(namespace: string, id: string, policy: EntryPolicy): Promise<Entered>
   /** Releases the slot that `enter` returned with `until`, and its bytes. Releasing an expired slot changes nothing. */

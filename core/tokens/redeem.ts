@@ -15,7 +15,7 @@ import {
   newSalt,
   readRefreshToken,
 } from '../oauth/grants/refresh-token.js'
-import type { TellClients } from '../oauth/back-channel/tell-clients.js'
+import type { NotifyClients } from '../oauth/back-channel/notify-clients.js'
 import { isOffline } from '../oauth/requests/scope.js'
 import { sessionEndId } from '../oauth/grants/session-grants.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -32,7 +32,7 @@ export interface RedeemOptions {
   readonly families: RefreshFamilyStore<Grant>
   readonly grantIndex: GrantIndex
   readonly revocations: RevocationStore
-  readonly tell: TellClients
+  readonly tell: NotifyClients
   /** Gets the id of each grant that turned out to be revoked: nothing more is signed for it in this process. */
   readonly revokedGrants: RevokedGrants
   /** Absent where nobody signs in. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import type { KeyPurpose, KeyRing, PublishedKey, SignatureOrder } from '../keys/ports.js'
+import type { KeyPurpose, KeyRing, PublishedKey, SigningRequest } from '../keys/ports.js'
 import { serialize, signingInput } from './compact-serializer.js'
 import { tokenLength, tooLong } from './fit-claims.js'
 import type { TokenProfile } from './profiles.js'
@@ -38,10 +38,10 @@ export const createSignToken =
     profile: TokenProfile,
     alg: JwsAlg,
     claims: JsonObject,
-    { priority, clientId, signal }: Pick<SignatureOrder, 'priority' | 'clientId' | 'signal'>,
+    { priority, clientId, signal }: Pick<SigningRequest, 'priority' | 'clientId' | 'signal'>,
   ): Promise<SignedToken> => {
     const { typ, purpose } = profile
-    const input: SignatureOrder['input'] = (key) => {
+    const input: SigningRequest['input'] = (key) => {
       const x5c = profile.certificatesOf?.(key.kid)
       const text = signingInput({ kid: key.kid, alg: key.alg, typ, x5c }, claims)
       if (tokenLength(text.length, key) > profile.maxLength) throw tooLong(profile)

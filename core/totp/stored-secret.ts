@@ -9,7 +9,7 @@ export interface StoredSecret extends TotpForm {
 const ownerOf = (id: string, { algorithm, digits }: TotpForm): string => [id, algorithm, digits].join(' ')
 
 /** The record for `id`: it opens under this id and form alone. */
-export const sealSecret = (
+export const encryptSecret = (
   id: string,
   secret: Uint8Array,
   { algorithm, digits }: TotpForm,

@@ -252,7 +252,7 @@ it('docs/audit-log.md has a heading for every event of the audit log, and for no
 
 it('docs/storage.md names every collection', () => {
   const ports = /^(records|oneTime|refreshFamilies|revocations|counters|deviceCodes|replayGuard)$/
-  const named = ['core/collections/collections.ts', 'core/collections/shares.ts', 'core/interaction/accounts.ts']
+  const named = ['core/collections/collections.ts', 'core/collections/quotas.ts', 'core/interaction/accounts.ts']
     .flatMap(parse)
     .filter(ts.isCallExpression)
     .filter(({ expression }) => ts.isPropertyAccessExpression(expression) && ports.test(expression.name.text))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Unavailable } from '../../core/api/index.js'
 import plugin from '../../plugins/attestation/totp/index.js'
 import { oneTimePassword, type TotpForm } from '../../core/totp/one-time-password.js'
-import { findStoredStep, sealSecret } from '../../core/totp/stored-secret.js'
+import { findStoredStep, encryptSecret } from '../../core/totp/stored-secret.js'
 import { createFactor } from '../support/clients/second-factor.js'
 
 describe('RFC 6238 appendix B', () => {
@@ -27,7 +27,7 @@ describe('a principal without a secret', () => {
   it('has no password: not even that of the decoy on which the same work is done', () => {
     const [key, secret] = [randomBytes(32), randomBytes(20)]
     const form: TotpForm = { algorithm: 'SHA1', digits: 6 }
-    const stored = sealSecret('totp:nobody', secret, form, key)
+    const stored = encryptSecret('totp:nobody', secret, form, key)
     const check = { key, component: 'totp', window: 1, decoy: { id: 'totp:nobody', stored } }
     const password = oneTimePassword(secret, 100, form)
     expect(findStoredStep('totp:nobody', stored, password, 3000, check)).toBe(100)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { english } from '../../core/interaction/languages/built-in.js'
-import { createWords } from '../../core/interaction/languages/words.js'
+import { createTranslator } from '../../core/interaction/languages/translator.js'
 import { readMessages } from '../../core/modules/read-messages.js'
 import { said } from '../../core/oauth/said.js'
 
@@ -22,7 +22,7 @@ describe('texts of a deployment', () => {
     write('en.json', { 'login.title': 'Sign in to the bank', 'said.error': 'Trouble' })
     const { messages, problems, warnings } = read()
     expect([problems, warnings]).toEqual([[], []])
-    const words = createWords('en', messages.texts.get('en') ?? new Map())
+    const words = createTranslator('en', messages.texts.get('en') ?? new Map())
     expect([words.text('login.title'), words.said(said('error')), words.text('login.username')]).toEqual([
       'Sign in to the bank',
       'Trouble',
@@ -36,7 +36,7 @@ describe('texts of a deployment', () => {
     const { messages, problems, warnings } = read(['it', 'de'])
     expect(problems).toEqual([])
     expect(messages.languages).toEqual(['it', 'de'])
-    const words = createWords('it', messages.texts.get('it') ?? new Map())
+    const words = createTranslator('it', messages.texts.get('it') ?? new Map())
     expect([words.text('login.title'), words.text('login.username')]).toEqual(['Accedi', 'Username'])
     expect(warnings.map(({ path, message }) => [path, message.slice(0, 12)])).toEqual([['ui.messages', 'it.json lack']])
     expect(warnings[0]?.message).toMatch(/common\.account, .* and \d{3} more$/)
@@ -50,7 +50,7 @@ describe('texts of a deployment', () => {
     write('de-CH.json', { 'common.help': 'Support' })
     const { messages, problems, warnings } = read()
     expect([problems, warnings]).toEqual([[], []])
-    const words = createWords('de-CH', messages.texts.get('de-CH') ?? new Map())
+    const words = createTranslator('de-CH', messages.texts.get('de-CH') ?? new Map())
     expect([words.text('common.help'), words.text('login.title')]).toEqual(['Support', 'Anmelden'])
   })
 

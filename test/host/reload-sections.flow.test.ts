@@ -56,8 +56,8 @@ describe('POST /reload', () => {
   })
 
   it('gives each page of a client its own look: sign-in, error, and the way back', async () => {
-    const look = { name: 'Example Bank', clients: { web: { name: 'The Shop' } } }
-    const running = await open((file) => ({ ...file, ui: look }))
+    const theme = { name: 'Example Bank', clients: { web: { name: 'The Shop' } } }
+    const running = await open((file) => ({ ...file, ui: theme }))
     const titleOf = async (response: Response) => /<title>.* · (.*)<\/title>/.exec(await response.text())?.[1]
     const at = (client_id: string, more: Record<string, string> = {}) =>
       authorizeUrl(running.issuer, { client_id, ...more })

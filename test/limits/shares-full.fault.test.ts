@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { collections, type Collections } from '../../core/collections/collections.js'
-import { openShares } from '../../core/collections/shares.js'
+import { openQuotas } from '../../core/collections/quotas.js'
 import type { Stores } from '../../core/collections/stores.js'
 import { acquireEnvironment } from '../../stores/embedded/environment.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
@@ -64,7 +64,7 @@ const fill = async (put: (index: number) => Promise<unknown>): Promise<number> =
 }
 
 const fillAll = async (stores: Stores, names: readonly string[]): Promise<void> => {
-  await using opened = openShares(stores, Date.now)
+  await using opened = openQuotas(stores, Date.now)
   const stored = collections({ ...stores, shares: opened.shares })
   for (const name of names) {
     await fill(kinds(stored)[name]!)

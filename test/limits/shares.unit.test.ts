@@ -7,11 +7,11 @@ import type { StorageBackend } from '../../core/storage/ports.js'
 import {
   shareCounters,
   shareDeviceCodes,
-  shareLookup,
+  countedLookup,
   shareOneTime,
   shareReplays,
-} from '../../core/storage/shared-collections.js'
-import { createShare, type Share } from '../../core/storage/shares.js'
+} from '../../core/storage/counted-collections.js'
+import { createQuota, type Quota } from '../../core/storage/quotas.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 // What one class of entries may take of a store, by two processes on one store. An entry costs 100 bytes and its record.
@@ -34,8 +34,8 @@ afterEach(async () => {
 afterAll(() => rmSync(directory, { recursive: true }))
 
 /** 10,000 bytes. */
-const shareOf = (backend: StorageBackend, name = 'requests'): Share =>
-  createShare({ name, part: 0.1, room, states: backend.counters('shares'), clock, component: 'storage.ephemeral' })
+const shareOf = (backend: StorageBackend, name = 'requests'): Quota =>
+  createQuota({ name, part: 0.1, room, states: backend.counters('shares'), clock, component: 'storage.ephemeral' })
 // 900 bytes as JSON.
 const record = { x: 'x'.repeat(892) }
 const isFull = (error: unknown) =>
@@ -63,7 +63,7 @@ it('refuses its own new entries when it is full, and no other class', async () =
   expect(share.read()).toEqual({ bytes: 10_000, limit: 10_000 })
   expect(await codes.redeem(first)).toMatchObject({ outcome: 'won' })
   expect(await codes.find(first)).toEqual(record)
-  const sessions = shareLookup(shareOf(backends[0], 'sessions'), backends[0].records<typeof record>('sessions'))
+  const sessions = countedLookup(shareOf(backends[0], 'sessions'), backends[0].records<typeof record>('sessions'))
   expect(await sessions.put(newId(), record, { ttlSeconds: 600 })).toBe(true)
 })
 
@@ -79,7 +79,7 @@ it('has room again when entries expire, also for a process that has not exchange
 
 it('is one share for all processes, each of which learns what the others wrote', async () => {
   const [one, two] = [shareOf(backends[0]), shareOf(backends[1])]
-  const put = (share: Share, by: 0 | 1) => (id: string) =>
+  const put = (share: Quota, by: 0 | 1) => (id: string) =>
     shareOneTime(share, backends[by].oneTime('interactions')).put(id, record, 600)
   for (let count = 0; count < 6; count += 1) await put(one, 0)(newId())
   // What the other one has not reported yet is not known.
@@ -151,7 +151,7 @@ it('counts what may have been written', async () => {
 it('takes off what is removed before its time', async () => {
   const share = shareOf(backends[0])
   const until = now + 600_000
-  const sessions = shareLookup<{ until: number }>(share, backends[0].records('sessions'), (one) => one.until)
+  const sessions = countedLookup<{ until: number }>(share, backends[0].records('sessions'), (one) => one.until)
   const id = newId()
   await sessions.put(id, { until }, { ttlSeconds: 600 })
   await sessions.put(newId(), { until }, { ttlSeconds: 600 })
@@ -188,7 +188,7 @@ it('counts a state once, for as long as it is kept, and lets those that are ther
 it('counts by the last total when the store cannot be asked', async () => {
   let isDown = false
   const sound = backends[0].counters('shares')
-  const share = createShare({
+  const share = createQuota({
     ...{ name: 'requests', part: 0.1, room, clock, component: 'storage.ephemeral' },
     states: {
       update: (...given) =>

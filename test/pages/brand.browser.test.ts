@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets, type Asset } from '../../core/interaction/pages/load-assets.js'
-import { createLook } from '../../core/interaction/pages/look.js'
+import { createTheme } from '../../core/interaction/pages/theme.js'
 import { findPageFaults, findSmallTargets } from '../support/server/page-faults.js'
 import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -17,7 +17,7 @@ const files = new Map([
   ['white.svg', logo('#ffffff')],
   ['extra.css', 'h1 { text-transform: uppercase }'],
 ])
-const { look, faults } = createLook(
+const { theme, faults } = createTheme(
   {
     name: 'Example Bank',
     logo: 'logo.svg',
@@ -38,13 +38,13 @@ describeWith('chromium', 'a branded page', (executablePath) => {
   let opened: PagesBrowser
   let assets: ReadonlyMap<string, Asset>
   beforeAll(async () => {
-    assets = new Map([...loadAssets(), ...look.assets])
+    assets = new Map([...loadAssets(), ...theme.assets])
     opened = await openPagesBrowser(executablePath, assets)
   })
   afterAll(() => opened[Symbol.asyncDispose]())
 
   const login = (clientId: string) =>
-    createPages({ assetsPath: '/assets', assets, look }).login({
+    createPages({ assetsPath: '/assets', assets, theme }).login({
       ...onlyPassword(),
       action: `${opened.server.origin}/post`,
       csrf: 'token',
@@ -106,8 +106,8 @@ describeWith('chromium', 'a branded page', (executablePath) => {
 
   it('PG05 runs no script that a template has within the page', async () => {
     const text = `<% layout('@layout') -%><h1>Sign in</h1><script>document.documentElement.setAttribute('data-ran', '')</script>`
-    const own = { ...look, views: new Map([['login', text]]) }
-    const html = createPages({ assetsPath: '/assets', assets, look: own }).login({
+    const own = { ...theme, views: new Map([['login', text]]) }
+    const html = createPages({ assetsPath: '/assets', assets, theme: own }).login({
       ...onlyPassword(),
       action: '/post',
       csrf: 'token',

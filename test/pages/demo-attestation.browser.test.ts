@@ -21,7 +21,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     await server[Symbol.asyncDispose]()
   })
 
-  const withPage = async (look: (page: Page) => Promise<void>, width = 1280): Promise<void> => {
+  const withPage = async (theme: (page: Page) => Promise<void>, width = 1280): Promise<void> => {
     await using context = await browser.newContext({ viewport: { width, height: 900 } })
     const page = await context.newPage()
     const complaints: string[] = []
@@ -29,7 +29,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     page.on('pageerror', (error) => complaints.push(error.message))
     await page.goto(`${server.issuer}/`)
     await page.locator('#demo-enrolment').waitFor({ state: 'visible' })
-    await look(page)
+    await theme(page)
     // Chromium reports each answer that is not 200.
     expect(complaints.filter((text) => !/status of (4\d\d|503)|ERR_FAILED/.test(text))).toEqual([])
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
@@ -37,10 +37,10 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
 
   /** What a person does with a command of the page: types it into a shell, beside the service. */
   const type = async (page: Page, id: string): Promise<string> => {
-    const [npx, program, ...words] = ((await page.locator(`#${id}`).textContent()) ?? '').split(' ')
+    const [npx, program, ...messages] = ((await page.locator(`#${id}`).textContent()) ?? '').split(' ')
     expect([npx, program]).toEqual(['npx', 'signet-idp'])
     const main = join(packageRoot, 'dist', 'core', 'main.js')
-    return (await promisify(execFile)(process.execPath, [main, ...words])).stdout
+    return (await promisify(execFile)(process.execPath, [main, ...messages])).stdout
   }
 
   const newSecret = async (page: Page): Promise<string> =>

@@ -30,7 +30,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
   }
 
   /** The page waits with a code, at a time that stands still. */
-  const withTelevision = async (look: (television: Television) => Promise<void>, width = 1280): Promise<void> => {
+  const withTelevision = async (theme: (television: Television) => Promise<void>, width = 1280): Promise<void> => {
     await using context = await browser.newContext({ viewport: { width, height: 900 } })
     const page = await context.newPage()
     const complaints: string[] = []
@@ -52,7 +52,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
       const { error = 'tokens' } = (await response.json()) as { error?: string }
       return error
     }
-    await look({ page, context, polls: () => polls, watch, nextPoll })
+    await theme({ page, context, polls: () => polls, watch, nextPoll })
     // Chromium reports each answer that is not 200.
     expect(complaints.filter((text) => !/status of (400|503)/.test(text))).toEqual([])
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)

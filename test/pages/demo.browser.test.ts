@@ -34,7 +34,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       await server[Symbol.asyncDispose]()
     })
 
-    const open = async (look: (page: Page) => Promise<void>, complains: readonly string[] = []): Promise<void> => {
+    const open = async (theme: (page: Page) => Promise<void>, complains: readonly string[] = []): Promise<void> => {
       await using context = await browser.newContext()
       const page = await context.newPage()
       const complaints: string[] = []
@@ -42,7 +42,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       page.on('pageerror', (error) => complaints.push(error.message))
       await page.goto(`${server.issuer}/`)
       await page.waitForSelector('#demo-sign-in:enabled')
-      await look(page)
+      await theme(page)
       expect(complaints).toEqual(complains)
     }
 

@@ -65,13 +65,13 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
   }
 
   describe.each([true, false])('with javaScriptEnabled: %s', (javaScriptEnabled) => {
-    const walk = async (look: (page: Page) => Promise<void>): Promise<void> => {
+    const walk = async (theme: (page: Page) => Promise<void>): Promise<void> => {
       await using context = await browser.newContext({ viewport: { width: 375, height: 740 }, javaScriptEnabled })
       const page = await context.newPage()
       const complaints: string[] = []
       page.on('console', (message) => complaints.push(message.text()))
       page.on('pageerror', (error) => complaints.push(error.message))
-      await look(page)
+      await theme(page)
       // Chromium reports each answer that is not 200.
       expect(complaints.filter((text) => !/status of 400/.test(text))).toEqual([])
     }

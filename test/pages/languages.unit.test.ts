@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { builtIn, english } from '../../core/interaction/languages/built-in.js'
 import { createChooseLanguage, textIn } from '../../core/interaction/languages/choose-language.js'
-import { createWords } from '../../core/interaction/languages/words.js'
+import { createTranslator } from '../../core/interaction/languages/translator.js'
 import { accountNotices } from '../../core/interaction/pages/account-notices.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { deviceResults } from '../../core/interaction/pages/device-result-page.js'
@@ -91,12 +91,11 @@ describe('the texts of the pages', () => {
 
   it('are in no view itself', () => {
     const folder = 'core/interaction/views'
-    const written = readdirSync(folder)
-      .flatMap((name) => {
-        const html = readFileSync(join(folder, name), 'utf8')
-        const text = html.replaceAll(/<%.*?%>/gs, '').replaceAll(/<[^>]*>/gs, '\n')
-        return [...text.matchAll(/\p{L}{3,}/gu)].map(([word]) => `${name}: ${word}`)
-      })
+    const written = readdirSync(folder).flatMap((name) => {
+      const html = readFileSync(join(folder, name), 'utf8')
+      const text = html.replaceAll(/<%.*?%>/gs, '').replaceAll(/<[^>]*>/gs, '\n')
+      return [...text.matchAll(/\p{L}{3,}/gu)].map(([word]) => `${name}: ${word}`)
+    })
     // Names of documents, which are the same in every language.
     expect(written.filter((found) => !/^home\.eta: (?:openid|configuration|jwks|json)$/.test(found))).toEqual([])
   })
@@ -164,10 +163,10 @@ describe('the pages', () => {
   })
 
   it('write dates, numbers and forms of plurals as the language does', () => {
-    const words = createWords('de', textsOf('de'))
-    expect(words.time(1_790_000_000)).toBe('21. September 2026 um 14:13 UTC')
-    expect(words.count('attempts.minutes', 1200)).toContain('1.200 Minuten')
-    expect(words.count('attempts.minutes', 1)).toContain('1 Minute ')
+    const messages = createTranslator('de', textsOf('de'))
+    expect(messages.time(1_790_000_000)).toBe('21. September 2026 um 14:13 UTC')
+    expect(messages.count('attempts.minutes', 1200)).toContain('1.200 Minuten')
+    expect(messages.count('attempts.minutes', 1)).toContain('1 Minute ')
   })
 
   it('tell an error in words of the person, and what only developers understand beside it', () => {

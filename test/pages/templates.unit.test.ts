@@ -19,8 +19,8 @@ describe('ui.templates', () => {
   it('replaces a view, and leaves the others', async () => {
     const more = template('logout', (text) => text.replace('</h1>', '</h1><p>Thank you for banking with us.</p>'))
     expect(await problemsOf(ui, more)).toEqual([])
-    const { look } = await checkLook(ui, more)
-    const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), look })
+    const { theme } = await checkLook(ui, more)
+    const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), theme })
     const logout = { action: '/post', csrf: 'c', account: { name: 'Alice' }, others: [], parameters: {} }
     expect(pages.logout(logout)).toContain('Thank you for banking with us.')
     expect(pages.login({ ...onlyPassword(), action: '/post', csrf: 'c' })).not.toContain('Thank you')
@@ -130,8 +130,8 @@ describe('ui.templates', () => {
 
   it('shows the page of errors of Signet where that of the deployment fails', async () => {
     const more = template('error', (text) => text.replace('<h1>', '<h1><%= it.error.length %>'))
-    const { look } = await checkLook(ui, more)
-    const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), look })
+    const { theme } = await checkLook(ui, more)
+    const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), theme })
     const shown = { status: 500, title: 'Error', message: 'The server failed.', requestId: 'r' }
     expect(pages.error({ ...shown, error: 'server_error' })).toContain('<h1>12Error')
     expect(pages.error(shown)).toContain('<h1>Error</h1>')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readBrowserNames } from '../../core/interaction/browser-names.js'
 import { english } from '../../core/interaction/languages/built-in.js'
-import { createWords } from '../../core/interaction/languages/words.js'
+import { createTranslator } from '../../core/interaction/languages/translator.js'
 import { browserText } from '../../core/interaction/pages/account-view.js'
 
 const webkit = 'AppleWebKit/605.1.15 (KHTML, like Gecko)'
@@ -38,7 +38,7 @@ describe('what a browser calls itself', () => {
     ['', 'Unknown browser'],
     [undefined, 'Unknown browser'],
   ])('%s', (userAgent, words) => {
-    expect(browserText(createWords('en', english), readBrowserNames(userAgent))).toBe(words)
+    expect(browserText(createTranslator('en', english), readBrowserNames(userAgent))).toBe(words)
   })
 
   it('is read in the time that its beginning takes, however long it is', () => {

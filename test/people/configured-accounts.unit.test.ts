@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { readInForce, settleAccounts } from '../../core/interaction/configured-accounts.js'
+import { readInForce, reconcileAccounts } from '../../core/interaction/configured-accounts.js'
 import { openAccountStore } from '../../core/interaction/accounts.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { Unavailable } from '../../core/unavailable.js'
@@ -19,7 +19,7 @@ it('SE07 what an outage interrupts is ended when the configuration is opened aga
   }
   const audit = { record: async () => {} }
   const settle = async (...accounts: [sub: string, password_hash: string][]) =>
-    settleAccounts(
+    reconcileAccounts(
       accounts.map(([sub, password_hash]) => ({ username: sub, sub, password_hash, claims: {} })),
       await readInForce(store),
       { store, end, audit, goneSeconds: 60 },

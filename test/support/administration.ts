@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { loadConfig } from '../../config/load.js'
 import type { Administration, Operator } from '../../core/administration/administration.js'
 import { collections, type Collections } from '../../core/collections/collections.js'
-import { openShares } from '../../core/collections/shares.js'
+import { openQuotas } from '../../core/collections/quotas.js'
 import type { AuditEvent } from '../../core/observe/audit.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { Unavailable } from '../../core/unavailable.js'
@@ -39,7 +39,7 @@ export const openTestAdministration = async ({
   const clock = () => testNow
   const backend = await openEmbedded({ path: folder, clock })
   const both = { records: backend, ephemeral: backend }
-  const opened = shared ? openShares(both, clock) : undefined
+  const opened = shared ? openQuotas(both, clock) : undefined
   onTestFinished(async () => {
     await opened?.[Symbol.asyncDispose]()
     await backend[Symbol.asyncDispose]()

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createAttestationTokens } from '../../core/attestation/attestation-token.js'
-import type { KeyRing, SignatureOrder } from '../../core/keys/ports.js'
+import type { KeyRing, SigningRequest } from '../../core/keys/ports.js'
 import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import type { Client } from '../../core/oauth/clients/client.js'
 import { createTokenIssuer } from '../../core/tokens/issuer.js'
@@ -24,8 +24,8 @@ beforeAll(async () => {
 })
 
 /** An issuer, and the orders that reach its keys. */
-const newIssuer = (sign = (order: SignatureOrder) => opened.sign(order)) => {
-  const orders: SignatureOrder[] = []
+const newIssuer = (sign = (order: SigningRequest) => opened.sign(order)) => {
+  const orders: SigningRequest[] = []
   const ring: KeyRing = {
     ...opened,
     sign: (order) => {

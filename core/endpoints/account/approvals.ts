@@ -4,7 +4,7 @@ import { isOpaqueToken } from '../../opaque-token.js'
 import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 import { clientOnPage } from '../authorization-flow/page-form.js'
 import { createDescribeDetail, mostDetails } from './describe-detail.js'
-import { trailOf, type AccountSection, type Action } from './section.js'
+import { auditContextOf, type AccountSection, type Action } from './section.js'
 
 export interface ApprovalsSectionOptions
   extends Pick<CommonOptions, 'clients' | 'log'>, Pick<RequestRules, 'detailsTypes'> {
@@ -41,7 +41,7 @@ export const createApprovalsSection = ({ pending, clients, ...options }: Approva
   const deny: Action = async (visit) => {
     const { http } = visit
     const id = http.form.values.get('approval') ?? ''
-    const { sub, ...by } = trailOf(visit)
+    const { sub, ...by } = auditContextOf(visit)
     if (!isOpaqueToken(id) || !(await pending.deny(sub, id, { ...by, address: http.address })))
       return { notice: 'approval_gone' }
     return { notice: 'approval_denied' }

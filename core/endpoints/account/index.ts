@@ -20,9 +20,9 @@ import type { RecoverySessions } from '../../interaction/recovery/recovery-sessi
 import type { Declaration, HandlersOf } from '../endpoint.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
-import { createFindVisit } from './find-visit.js'
+import { createFindContext } from './find-context.js'
 import { recoveryEndCsrf } from './recovery.js'
-import type { AccountSection, Outcome, Shown, Visit } from './section.js'
+import type { AccountSection, Outcome, Shown, AccountContext } from './section.js'
 
 const common = {
   body: 'page-form',
@@ -50,7 +50,7 @@ export const createAccountPages = (
 ): HandlersOf<typeof accountPages> => {
   const { issuer, clock } = options
   const { cookies } = flow
-  const findVisit = createFindVisit(options, flow, recoveries)
+  const findVisit = createFindContext(options, flow, recoveries)
   const render = createRenderAccount(options, cookies)
 
   const signIn = async (http: EndpointRequest, account: AccountVisit): Promise<Reply> => {
@@ -59,13 +59,14 @@ export const createAccountPages = (
     return redirect(wantsOtherAccount(http) ? otherPersonUrl(flow, http, begun.id) : login, begun.cookies)
   }
 
-  const sectionsFor = ({ recovery }: Visit): readonly AccountSection[] =>
+  const sectionsFor = ({ recovery }: AccountContext): readonly AccountSection[] =>
     recovery === undefined ? sections : sections.filter(({ inRecovery }) => inRecovery)
 
   /** A recovery may change what a recent sign-in may. */
-  const isFresh = ({ person, recovery }: Visit): boolean => recovery !== undefined || isRecent(person.session, clock)
+  const isFresh = ({ person, recovery }: AccountContext): boolean =>
+    recovery !== undefined || isRecent(person.session, clock)
 
-  const settle = (visit: Visit, outcome: Outcome): Reply => {
+  const settle = (visit: AccountContext, outcome: Outcome): Reply => {
     if ('notice' in outcome) {
       const { notice, cookies: set = [] } = outcome
       const tied = tieToBrowser(cookies, visit.http.cookie(cookies.browser))
@@ -78,7 +79,7 @@ export const createAccountPages = (
     return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
   }
 
-  const submit = async (visit: Visit, section: AccountSection): Promise<Reply> => {
+  const submit = async (visit: AccountContext, section: AccountSection): Promise<Reply> => {
     const { http } = visit
     if (!isCsrfToken(csrfOf(visit, section.name), http.form.values.get('csrf'))) return refuseForgery()
     const action = section.actions.get(http.form.values.get('action') ?? '')
@@ -88,7 +89,7 @@ export const createAccountPages = (
     return settle(visit, await action.afterRecentSignIn(visit))
   }
 
-  const showPart = async (visit: Visit, section: AccountSection): Promise<Reply> => {
+  const showPart = async (visit: AccountContext, section: AccountSection): Promise<Reply> => {
     if (section.asksAgain && !isFresh(visit)) return signIn(visit.http, { section: section.name, again: true })
     return render(visit, [await section.show(visit, readAfter(visit.http))], true)
   }
@@ -137,7 +138,7 @@ const createRenderAccount = (
   { issuer, pages, clock }: Pick<Options, 'issuer' | 'pages' | 'clock'>,
   cookies: Flow['cookies'],
 ) => {
-  const leave = ({ http, person, recovery }: Visit) =>
+  const leave = ({ http, person, recovery }: AccountContext) =>
     recovery === undefined
       ? {
           account: {
@@ -152,7 +153,7 @@ const createRenderAccount = (
           recovery: recovery.recovery,
         }
 
-  return (visit: Visit, shown: readonly Shown[], isPart: boolean, status = 200): Reply => {
+  return (visit: AccountContext, shown: readonly Shown[], isPart: boolean, status = 200): Reply => {
     const { http } = visit
     const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
     const notice = noticeIn(http, browser)
@@ -180,7 +181,7 @@ const createRenderAccount = (
 }
 
 /** Valid for the forms of one section, in the session that saw the page. */
-const csrfOf = ({ person: { cookie, session } }: Visit, section: string): string =>
+const csrfOf = ({ person: { cookie, session } }: AccountContext, section: string): string =>
   csrfToken(cookie, 'account', `${section}\n${session.sid}\n${session.subject}`)
 
 /**

@@ -7,7 +7,7 @@ import { readBrowserNames } from '../../interaction/browser-names.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import { toPlainText } from '../../plain-text.js'
 import type { Refusals } from '../refusals.js'
-import { trailOf, type AccountSection, type Action, type Visit } from './section.js'
+import { auditContextOf, type AccountSection, type Action, type AccountContext } from './section.js'
 
 export interface PasskeysSectionOptions {
   readonly enrolment: PasskeyEnrolment
@@ -25,7 +25,7 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
   const { enrolment, factors, challenges, audit, refusals } = options
 
   /** The challenge is bound to this session, so no other can answer it. */
-  const setupOf = async ({ http, person }: Visit, challenge: string): Promise<FactorSetup> => {
+  const setupOf = async ({ http, person }: AccountContext, challenge: string): Promise<FactorSetup> => {
     const { subject, sid, username } = person.session
     const { browser, system } = readBrowserNames(http.header('user-agent'))
     const names = [browser, system].filter((name) => name !== undefined)
@@ -38,7 +38,7 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     }
   }
 
-  const show = async (visit: Visit, problem?: PasskeysOnPage['problem']): Promise<PasskeysOnPage> => {
+  const show = async (visit: AccountContext, problem?: PasskeysOnPage['problem']): Promise<PasskeysOnPage> => {
     const challenge = await challenges.issue()
     const setup = await setupOf(visit, challenge)
     const passkeys = setup.factors.flatMap((factor): PasskeyOnPage[] => {
@@ -54,7 +54,7 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     }
   }
 
-  const trail = (visit: Visit) => ({ ...trailOf(visit), kind: 'passkey' })
+  const trail = (visit: AccountContext) => ({ ...auditContextOf(visit), kind: 'passkey' })
 
   const add: Action = async (visit) => {
     const { values } = visit.http.form

@@ -11,7 +11,7 @@ import type { Flow } from '../authorization-flow/flow.js'
 import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { Refusals } from '../refusals.js'
 import { yesOrNo } from '../../yes-or-no.js'
-import { trailOf, type AccountSection, type Action, type Outcome, type Visit } from './section.js'
+import { auditContextOf, type AccountSection, type Action, type Outcome, type AccountContext } from './section.js'
 
 export interface PasswordSectionOptions {
   readonly changePassword: PasswordChange
@@ -29,7 +29,7 @@ export interface PasswordSectionOptions {
 export const createPasswordSection = (options: PasswordSectionOptions, flow: Flow): AccountSection => {
   const { changePassword, resetPassword, recoveries, endSubject, revocations, audit, refusals, clock } = options
 
-  const onPage = ({ person, recovery }: Visit, problem?: PasswordProblem) => ({
+  const onPage = ({ person, recovery }: AccountContext, problem?: PasswordProblem) => ({
     view: 'password' as const,
     isFixed: person.account.passwordFixed === true,
     ...(recovery && { isReset: true as const }),
@@ -37,14 +37,14 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     ...(problem && { problem }),
   })
 
-  const again = (visit: Visit, status: number, problem: PasswordProblem): Outcome => ({
+  const again = (visit: AccountContext, status: number, problem: PasswordProblem): Outcome => ({
     status,
     section: onPage(visit, problem),
     ...('retryAfterSeconds' in problem && { retryAfterSeconds: problem.retryAfterSeconds }),
   })
 
   /** Starts another session of the same person in this browser, which takes over only how the person signed in. */
-  const restartSession = async ({ http, person, recovery }: Visit) => {
+  const restartSession = async ({ http, person, recovery }: AccountContext) => {
     if (recovery !== undefined) return { sid: recovery.recovery.sid, cookies: [] }
     const { subject, amr, acr, interactionId, username, seen } = person.session
     await flow.sessions.end(person)
@@ -58,7 +58,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
   }
 
   /** A recovery continues even if this fails half way, because its link was used. */
-  const endAll = async ({ person, recovery }: Visit): Promise<void> => {
+  const endAll = async ({ person, recovery }: AccountContext): Promise<void> => {
     try {
       await endSubject(person.session.subject)
     } finally {
@@ -66,7 +66,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     }
   }
 
-  const decide = async ({ http, person: { session }, recovery }: Visit, current: string, next: string) => {
+  const decide = async ({ http, person: { session }, recovery }: AccountContext, current: string, next: string) => {
     const { subject, username = '' } = session
     if (recovery !== undefined)
       return (await resetPassword?.({ subject, next }, http.signal)) ?? { outcome: 'refused' as const }
@@ -99,7 +99,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
         if (!yesOrNo('`apply` of a change of the password', await decision.apply())) throw changedMeanwhile()
         await endAll(visit)
         const started = await restartSession(visit)
-        await audit.record({ event: 'account.password_changed', ...trailOf(visit), sid: started?.sid })
+        await audit.record({ event: 'account.password_changed', ...auditContextOf(visit), sid: started?.sid })
         return { notice: 'password_changed', cookies: started?.cookies ?? [] }
       }
     }

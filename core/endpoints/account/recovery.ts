@@ -14,7 +14,7 @@ import { checkForm, refuseForgery } from '../authorization-flow/page-form.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration, HandlersOf } from '../endpoint.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
-import type { RecordedHandler, RequestTrail } from '../refusals.js'
+import type { RecordedHandler, AuditContext } from '../refusals.js'
 
 const common = {
   ...({ body: 'page-form', errorTitle: 'account_error' } as const),
@@ -48,7 +48,7 @@ export const createRecoveryPages = (
   { cookies }: Pick<Flow, 'cookies'>,
   { links, sessions }: Recovery,
 ): HandlersOf<typeof recoveryPages> => {
-  const find = async (http: EndpointRequest, value: string, seen: RequestTrail) => {
+  const find = async (http: EndpointRequest, value: string, seen: AuditContext) => {
     const found = await links.find(value)
     if (found.outcome === 'refused') {
       seen.sub = found.subject
@@ -63,7 +63,7 @@ export const createRecoveryPages = (
   /** Bound to one browser, so that no page of another person can open a different account in it. */
   const csrfOf = (browser: string, value: string): string => csrfToken(browser, 'recovery', hashOpaqueToken(value))
 
-  const show = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
+  const show = async (http: EndpointRequest, seen: AuditContext): Promise<Reply> => {
     const value = http.query.values.get('link') ?? ''
     const { account, link } = await find(http, value, seen)
     const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
@@ -77,7 +77,7 @@ export const createRecoveryPages = (
     return page(200, html, spoken.language, set)
   }
 
-  const open = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
+  const open = async (http: EndpointRequest, seen: AuditContext): Promise<Reply> => {
     const value = http.form.values.get('link') ?? ''
     const { link } = await find(http, value, seen)
     const browser = http.cookie(cookies.browser)

@@ -5,7 +5,7 @@ import type { Person } from '../authorization-flow/people.js'
 import type { EndpointRequest } from '../message.js'
 
 /** A person at their account page. */
-export interface Visit {
+export interface AccountContext {
   readonly http: EndpointRequest
   readonly person: Person
   /**
@@ -16,7 +16,7 @@ export interface Visit {
 }
 
 /** The person who acted, for the audit log. */
-export const trailOf = ({ http, person: { session }, recovery }: Visit) => ({
+export const auditContextOf = ({ http, person: { session }, recovery }: AccountContext) => ({
   ...{ request_id: http.requestId, sub: session.subject, by_sid: session.sid, ...(recovery && { recovery: true }) },
 })
 
@@ -33,7 +33,7 @@ export type Outcome =
   | { readonly status: number; readonly section: SectionOnPage; readonly retryAfterSeconds?: number }
 
 /** Handles a form of the page. Throws `OAuthError` for input that our pages never send, and `Unavailable`. */
-export type Action = (visit: Visit) => Promise<Outcome>
+export type Action = (visit: AccountContext) => Promise<Outcome>
 
 /** An action that requires a recent sign-in. */
 export interface GuardedAction {
@@ -49,7 +49,7 @@ export interface AccountSection {
   /** Whether it is also shown to the holder of a recovery link. */
   readonly inRecovery?: true
   /** `after` is the `next` of the previous page. Throws `Unavailable`. */
-  show(visit: Visit, after: string | undefined): Promise<Shown>
+  show(visit: AccountContext, after: string | undefined): Promise<Shown>
   /** Keyed by the field `action`. */
   readonly actions: ReadonlyMap<string, Action | GuardedAction>
 }

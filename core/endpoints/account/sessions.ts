@@ -4,7 +4,7 @@ import type { PersonalRecords } from '../../interaction/personal-records.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import { mostRows, type AccountSection, type Action, type Visit } from './section.js'
+import { mostRows, type AccountSection, type Action, type AccountContext } from './section.js'
 
 export interface SessionsSectionOptions {
   readonly records: Pick<PersonalRecords, 'listSessions' | 'pageSessions' | 'endSessions'>
@@ -17,9 +17,12 @@ export interface SessionsSectionOptions {
  * once.
  */
 export const createSessionsSection = ({ records, audit, cookies }: SessionsSectionOptions): AccountSection => {
-  const keyOf = ({ http }: Visit): string => hashOpaqueToken(http.cookie(cookies.session) ?? '')
+  const keyOf = ({ http }: AccountContext): string => hashOpaqueToken(http.cookie(cookies.session) ?? '')
 
-  const end = async ({ http, person: { session } }: Visit, entries: readonly SessionEntry[]): Promise<void> => {
+  const end = async (
+    { http, person: { session } }: AccountContext,
+    entries: readonly SessionEntry[],
+  ): Promise<void> => {
     const { subject: sub, sid: by_sid } = session
     const ended = await records.endSessions(sub, entries, by_sid)
     const trail = { request_id: http.requestId, sub, by_sid }
@@ -28,7 +31,7 @@ export const createSessionsSection = ({ records, audit, cookies }: SessionsSecti
     )
   }
 
-  const listOthers = async (visit: Visit, sid?: string): Promise<readonly SessionEntry[]> => {
+  const listOthers = async (visit: AccountContext, sid?: string): Promise<readonly SessionEntry[]> => {
     const own = keyOf(visit)
     return (await records.listSessions(visit.person.session.subject, sid)).filter(({ key }) => key !== own)
   }

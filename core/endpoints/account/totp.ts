@@ -7,7 +7,7 @@ import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { Refusals } from '../refusals.js'
-import { trailOf, type AccountSection, type Action, type Visit } from './section.js'
+import { auditContextOf, type AccountSection, type Action, type AccountContext } from './section.js'
 
 export interface TotpSectionOptions {
   readonly enrolment: TotpEnrolment
@@ -19,13 +19,13 @@ export interface TotpSectionOptions {
 /** The app for one-time passwords, and the recovery codes that replace it. Changes require a recent sign-in. */
 export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpSectionOptions): AccountSection => {
   /** Bound to this session, so that no other page's secret can be set up in it. */
-  const setupOf = ({ person }: Visit, all: readonly PersonFactor[]): FactorSetup => {
+  const setupOf = ({ person }: AccountContext, all: readonly PersonFactor[]): FactorSetup => {
     const { subject, sid, username } = person.session
     return { subject, accountName: username ?? displayName(person.account), challenge: sid, factors: all }
   }
 
   const show = async (
-    visit: Visit,
+    visit: AccountContext,
     more: Pick<TotpOnPage, 'problem' | 'codes'> = {},
     refused?: Readonly<Record<string, string>>,
   ): Promise<TotpOnPage> => {
@@ -40,11 +40,11 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
   }
 
   /** Shows ten new codes, once. */
-  const showNewCodes = async (visit: Visit) => {
+  const showNewCodes = async (visit: AccountContext) => {
     const codes = newRecoveryCodes()
     await factors.putRecoveryCodes(visit.person.session.subject, codes)
     const named = { kind: 'recovery_codes', factor: 'recovery_codes' }
-    await audit.record({ event: 'account.factor_added', ...trailOf(visit), ...named })
+    await audit.record({ event: 'account.factor_added', ...auditContextOf(visit), ...named })
     return { status: 200, section: await show(visit, { codes }) }
   }
 
@@ -61,7 +61,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
       return { status: 400, section: await show(visit, { problem: 'wrong' }, answer) }
     }
     await factors.putTotp(subject, result.factor)
-    await audit.record({ event: 'account.factor_added', ...trailOf(visit), kind: 'totp', factor: 'totp' })
+    await audit.record({ event: 'account.factor_added', ...auditContextOf(visit), kind: 'totp', factor: 'totp' })
     return showNewCodes(visit)
   }
 
@@ -76,7 +76,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     // The codes are removed first, because they are useless without the app.
     for (const id of ['recovery_codes', 'totp'] as const) {
       if ((await factors.remove(subject, id)) === undefined) continue
-      await audit.record({ event: 'account.factor_removed', ...trailOf(visit), kind: id, factor: id })
+      await audit.record({ event: 'account.factor_removed', ...auditContextOf(visit), kind: id, factor: id })
     }
     return { notice: 'totp_removed' }
   }

@@ -2,7 +2,7 @@ import type { EvidenceChallenges } from '../../attestation/evidence-challenges.j
 import { readJsonObject } from '../../attestation/read-body.js'
 import type { JsonObject } from '../../json.js'
 import { attestedClient } from '../../oauth/clients/client-authentication.js'
-import { recordingRefusals } from './trail.js'
+import { recordingRefusals } from './audit-context.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type Handler } from '../message.js'
 import type { Refusals } from '../refusals.js'

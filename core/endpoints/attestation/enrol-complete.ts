@@ -11,7 +11,7 @@ import { statusComponent, type PrincipalStatus } from '../../attestation/status.
 import type { WorkloadIdentities } from '../../attestation/workload-identity.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { AuditLog } from '../../observe/audit.js'
-import { recordingRefusals, trailOf } from './trail.js'
+import { recordingRefusals, auditContextOf } from './audit-context.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type Handler } from '../message.js'
 import type { Refusals } from '../refusals.js'
@@ -91,7 +91,12 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     const forClient = clientAttestations?.prepare(open.record, prepared.expiresAt)
     const forWorkload = workloadIdentities?.prepare(open.record, prepared.expiresAt)
     const { jti } = prepared
-    const trail = { ...trailOf(http, seen), jti, client_id: forClient?.clientId, workload: forWorkload?.workload }
+    const trail = {
+      ...auditContextOf(http, seen),
+      jti,
+      client_id: forClient?.clientId,
+      workload: forWorkload?.workload,
+    }
     const signatures = [signed.record]
     const signBeside = async () => {
       const client = forClient && (await clientAttestations?.sign(forClient, step, http.signal))

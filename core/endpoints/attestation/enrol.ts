@@ -18,7 +18,7 @@ import { epochSeconds, type Clock } from '../../clock.js'
 import type { JsonObject } from '../../json.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { Unavailable } from '../../unavailable.js'
-import { recordingRefusals, trailOf } from './trail.js'
+import { recordingRefusals, auditContextOf } from './audit-context.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type Handler } from '../message.js'
 import type { Refusals } from '../refusals.js'
@@ -101,7 +101,7 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
     const challenge = await challenges.issue({ step: 'enrolment', ...granted, jwk: key.jwk, issuedAt: enrolledAt })
     await audit.record({
       event: 'attestation.challenged',
-      ...trailOf(http, seen),
+      ...auditContextOf(http, seen),
       amr: factor.amr,
       evidence_details: proven?.details,
     })

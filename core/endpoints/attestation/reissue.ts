@@ -8,7 +8,7 @@ import { isSameText } from '../../oauth/same-text.js'
 import type { PrincipalStatus } from '../../attestation/status.js'
 import { epochSeconds, type Clock } from '../../clock.js'
 import type { AuditLog } from '../../observe/audit.js'
-import { recordingRefusals, trailOf } from './trail.js'
+import { recordingRefusals, auditContextOf } from './audit-context.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type Handler } from '../message.js'
 import type { Refusals } from '../refusals.js'
@@ -58,7 +58,7 @@ export const createReissueEndpoint = (options: ReissueOptions): Handler => {
     await limits.takeKey(jkt, http.address)
     await status.check({ principal, jkt, step: 'renewal' }, http.signal)
     const challenge = await challenges.issue({ step: 'renewal', ...content, jwk: key.jwk, issuedAt })
-    await audit.record({ event: 'attestation.challenged', ...trailOf(http, seen) })
+    await audit.record({ event: 'attestation.challenged', ...auditContextOf(http, seen) })
     return json(200, { challenge, expires_in: challenges.ttlSeconds })
   })
 }

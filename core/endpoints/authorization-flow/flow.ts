@@ -60,11 +60,11 @@ export interface Flow extends People {
    */
   mayLeave(http: EndpointRequest, client: Client, subjects?: readonly string[]): Promise<boolean>
   /** Refuses the client's request, once per interaction. */
-  refuse(refused: Refused, error: OAuthError): Promise<Reply>
+  refuse(refused: RefusedAuthorization, error: OAuthError): Promise<Reply>
 }
 
 /** What is needed to answer a refused request. */
-export interface Refused extends Recipient {
+export interface RefusedAuthorization extends Recipient {
   readonly interactionId?: string
   /** The signed-in person. */
   readonly sub?: string | undefined
@@ -103,7 +103,7 @@ export const createFlow = (options: FlowOptions): Flow => {
     ttlSeconds: options.sessionTtlSeconds,
   })
   const knownBrowsers = createKnownBrowsers({ secrets: options.secrets, cookies })
-  const interactions = createInteractions({ store: options.interactions, cookies, issuer, places: options.openSignIns })
+  const interactions = createInteractions({ store: options.interactions, cookies, issuer, slots: options.openSignIns })
   const consents = createConsents(options.consents)
   const people = createPeople({ ...options, cookies, sessions })
   const parts = { people, consents, interactions }

@@ -6,7 +6,7 @@ import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import type { AccountLookup, HasSubject } from '../../oauth/subjects/account.js'
 import type { Pages } from '../../interaction/pages/pages.js'
 import type { AttemptRecord } from '../../interaction/sign-in-attempts.js'
-import type { Places } from '../../interaction/places.js'
+import type { Slots } from '../../interaction/slots.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { Session, SessionEntry } from '../../interaction/session.js'
 import type { AuthenticationContexts } from '../../oauth/requests/authentication-context.js'
@@ -84,7 +84,7 @@ export interface SignInMethods {
   readonly consentMethod?: ConsentMethod | undefined
   readonly signInAttempts: OneTimeStore<AttemptRecord>
   /** Limits how many of them one address may have open. */
-  readonly openAttempts: Places
+  readonly openAttempts: Slots
   /** Counts guesses at second factors. */
   readonly secondFactorGuesses: AttemptLimiter
   /** Allowed difference to the clocks of others. */
@@ -98,7 +98,7 @@ export interface SignInRecords {
   readonly sessionTtlSeconds: number
   readonly interactions: OneTimeStore<Interaction>
   /** Limits how many of them one address may have open. */
-  readonly openSignIns: Places
+  readonly openSignIns: Slots
   readonly consents: RecordStore<Consent>
   /** Secrets shared by all replicas. */
   readonly secrets: RecordStore<string>

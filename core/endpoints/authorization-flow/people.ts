@@ -16,7 +16,7 @@ export interface Person extends FoundSession {
 }
 
 /** The parts of a client's request that say whom it is for. */
-export interface AskedFor {
+export interface RequestTarget {
   readonly http: EndpointRequest
   readonly client: Client
   readonly request: AuthorizationRequest
@@ -36,7 +36,7 @@ export interface People {
    * The person that a request is for: the one chosen for it, otherwise the one the client requires, otherwise the
    * current one. A store is asked for others only if the current one does not fit.
    */
-  personFor(asked: AskedFor): Promise<{ readonly person: Person | undefined; readonly isChosen: boolean }>
+  personFor(asked: RequestTarget): Promise<{ readonly person: Person | undefined; readonly isChosen: boolean }>
   /**
    * A value for addresses that stands for the choice of this person in this interaction. It only works in this
    * browser.

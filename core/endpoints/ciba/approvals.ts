@@ -21,7 +21,7 @@ import { newGrantId } from '../../oauth/grants/grant-id.js'
 import type { CommonOptions, GrantRecords, RequestRules } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type EndpointRequest, type Reply } from '../message.js'
-import type { RecordedHandler, RequestTrail } from '../refusals.js'
+import type { RecordedHandler, AuditContext } from '../refusals.js'
 import type { CibaOptions } from './options.js'
 
 export interface ApprovalsOptions
@@ -57,7 +57,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     options
 
   /** The signer must be a device of the person that was not revoked. */
-  const checkDevice = async (http: EndpointRequest, seen: RequestTrail): Promise<SignedBy> => {
+  const checkDevice = async (http: EndpointRequest, seen: AuditContext): Promise<SignedBy> => {
     if (http.query.values.size > 0)
       throw attestationError('InvalidRequest', { description: 'This endpoint takes no query.' })
     const device = await options.checkSignature(http, approvalsEndpoint.path)

@@ -1,5 +1,5 @@
 import { epochSeconds } from '../../clock.js'
-import { sizeOf, type Place, type Places } from '../../interaction/places.js'
+import { sizeOf, type Slot, type Slots } from '../../interaction/slots.js'
 import { auditIgnored } from '../../oauth/requests/scope.js'
 import type { ClientAuthentication } from '../../oauth/clients/client-authentication.js'
 import { isPublicClient, type Client } from '../../oauth/clients/client.js'
@@ -20,7 +20,7 @@ export interface DeviceAuthorizationOptions
   extends DeviceOptions, RequestRules, Pick<CommonOptions, 'issuer' | 'clock' | 'audit'> {
   readonly authenticateClient: ClientAuthentication
   /** Limits how many codes of public clients one address may have open. */
-  readonly openCodes: Places
+  readonly openCodes: Slots
   readonly ttlSeconds: number
 }
 
@@ -62,7 +62,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
   }
 
   /** Applies the limits of the address to a public client. Returns the slot of the coming code. */
-  const enter = async (client: Client, request: DeviceRequest): Promise<Place | undefined> => {
+  const enter = async (client: Client, request: DeviceRequest): Promise<Slot | undefined> => {
     const { address } = request
     if (!isPublicClient(client)) return undefined
     const wait = await takeDeviceStart(attempts, address, clock)

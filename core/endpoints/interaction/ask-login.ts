@@ -4,7 +4,7 @@ import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import { withQuery } from '../authorization-flow/with-query.js'
 import { redirect, type Reply } from '../message.js'
-import type { CompleteVisit } from './start-sign-in.js'
+import type { CompleteContext } from './start-sign-in.js'
 import { readLoginAddress } from './login-address.js'
 import type { OwnInteraction } from './open-interaction.js'
 import { MethodFailed } from './run-method.js'
@@ -13,7 +13,7 @@ import type { SignInParts } from './sign-in-parts.js'
 
 /** What a login page is shown for. */
 export interface LoginContext {
-  readonly visit: CompleteVisit
+  readonly visit: CompleteContext
   readonly page: Partial<LoginPage>
 }
 

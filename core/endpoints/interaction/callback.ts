@@ -6,7 +6,7 @@ import type { SignInMethods, CommonOptions } from '../authorization-flow/options
 import type { Declaration } from '../endpoint.js'
 import { redirect, type EndpointRequest, type Handler } from '../message.js'
 import type { SignInParts } from './sign-in-parts.js'
-import { visitOf } from './sign-in-visit.js'
+import { contextOf } from './sign-in-context.js'
 import { stepUrl } from './login-address.js'
 
 /** GET `/sign-in/{method}/callback`: where a browser returns from a method that is elsewhere. */
@@ -51,7 +51,7 @@ export const createSignInCallback = (options: Options, flow: Flow, parts: SignIn
     const purpose = await flow.interactions.find(attempt.interactionId, browserCookie)
     if (purpose === undefined) return refuseOver()
     const own = { http, interactionId: attempt.interactionId, browserCookie, purpose }
-    const visit = await visitOf(own, options)
+    const visit = await contextOf(own, options)
     const step = await complete(visit, { method, answer, attempt: { ...attempt, id } })
     return redirect(stepUrl(flow.interactions, own, step), step.outcome === 'signed-in' ? step.cookies : [])
   }

@@ -7,17 +7,17 @@ import type { AttemptPolicy } from '../../storage/ports.js'
 import type { EndSession } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { RequestRules, SignInMethods } from '../authorization-flow/options.js'
-import { MethodFailed, type Begun, type RunMethod } from './run-method.js'
+import { MethodFailed, type StartedAttempt, type RunMethod } from './run-method.js'
 import {
   createRefuseSignIn,
   createStartSignIn,
-  type CompleteVisit,
+  type CompleteContext,
   type SignInStep,
   type StartOptions,
 } from './start-sign-in.js'
 
 /** The answer to a method. */
-export interface Answered {
+export interface AnsweredAttempt {
   readonly method: SignInMethod
   readonly answer: Answer
   /** Absent for a first method with a form. */
@@ -40,7 +40,11 @@ export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: 
   const refuse = createRefuseSignIn(refusals)
 
   /** Starts the next method that the person has. Undefined if no further one is required. */
-  const beginNext = async (visit: CompleteVisit, passed: PassedSoFar, begun: number): Promise<Begun | undefined> => {
+  const beginNext = async (
+    visit: CompleteContext,
+    passed: PassedSoFar,
+    begun: number,
+  ): Promise<StartedAttempt | undefined> => {
     const skipped = new Set<string>()
     for (;;) {
       const next = nextMethod({ methods, acrs, wanted: visit.wanted, passed, skipped })
@@ -52,8 +56,8 @@ export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: 
   }
 
   const problemOf = async (
-    visit: CompleteVisit,
-    { method, attempt }: Answered,
+    visit: CompleteContext,
+    { method, attempt }: AnsweredAttempt,
     found: Omit<Extract<SignInStep, { outcome: 'problem' }>, 'outcome' | 'method'>,
   ) => {
     const problem = { outcome: 'problem', method, ...found } as const
@@ -72,8 +76,8 @@ export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: 
   }
 
   const settle = async (
-    visit: CompleteVisit,
-    answered: Answered,
+    visit: CompleteContext,
+    answered: AnsweredAttempt,
     result: SignInResult,
     begun: number,
   ): Promise<SignInStep> => {
@@ -109,7 +113,7 @@ export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: 
     }
   }
 
-  return async (visit: CompleteVisit, answered: Answered): Promise<SignInStep> => {
+  return async (visit: CompleteContext, answered: AnsweredAttempt): Promise<SignInStep> => {
     const { method, answer, attempt } = answered
     const begun = attempt?.begun ?? clock()
     const person = attempt?.passed && hashOpaqueToken(attempt.passed.result.subject)

@@ -18,7 +18,7 @@ import { keepChoice, otherPersonUrl } from '../authorization-flow/other-account.
 import type { Person } from '../authorization-flow/people.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
 import { createHandedOffConsent, stateOf, type HandedOffConsent, type HandedOffOptions } from './handed-off-consent.js'
-import { getInteraction, openInteraction, sealClient, type OpenInteraction } from './open-interaction.js'
+import { getInteraction, openInteraction, tagClient, type OpenInteraction } from './open-interaction.js'
 
 /**
  * GET and POST `/interaction/{id}/consent`. The interaction defines what is granted; the form only says yes or no. If
@@ -54,7 +54,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
     const html = spoken.consent({
       action: keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent')),
       csrf: csrfOf(open, session),
-      sealedClient: sealClient(open),
+      sealedClient: tagClient(open),
       client: shown,
       account: {
         name: displayName(account, session.username),

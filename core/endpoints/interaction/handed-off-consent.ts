@@ -16,7 +16,7 @@ import { ignoreOutage, refuseOver, refuseUsed, type Flow } from '../authorizatio
 import type { RequestRules, SignInMethods, SignInRecords, CommonOptions } from '../authorization-flow/options.js'
 import { keepChoice } from '../authorization-flow/other-account.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
-import { sealClient, type OpenInteraction } from './open-interaction.js'
+import { tagClient, type OpenInteraction } from './open-interaction.js'
 
 export type Decision =
   /** The part of the request that the person has allowed. */
@@ -76,7 +76,7 @@ export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, me
       const { sid, subject } = session
       const request = await describe(open, session)
       const page = keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent'))
-      const finishUrl = withQuery(page, { state: id, client: sealClient(open) })
+      const finishUrl = withQuery(page, { state: id, client: tagClient(open) })
       const url = await run(open, async () =>
         method.begin({ id, interactionId, subject, finishUrl, request, signal: http.signal }),
       )

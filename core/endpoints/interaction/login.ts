@@ -21,13 +21,13 @@ import {
   findInteraction,
   getInteraction,
   openInteraction,
-  sealClient,
+  tagClient,
   type OpenInteraction,
   type OwnInteraction,
 } from './open-interaction.js'
 import { createShowLogin, loginCsrf, type ShowLoginOptions } from './show-login.js'
 import type { SignInParts } from './sign-in-parts.js'
-import { clientVisit, ownPageVisit } from './sign-in-visit.js'
+import { clientContext, ownPageContext } from './sign-in-context.js'
 
 /** GET and POST `/interaction/{id}/login`. The interaction decides where to go next; the form cannot. */
 export const loginPage = {
@@ -50,8 +50,8 @@ export const createLoginPage = (options: LoginOptions, flow: Flow, parts: SignIn
 
   const forClient = async (own: OwnInteraction, open: OpenInteraction): Promise<Reply> => {
     const { http, client, request, interactionId } = open
-    const page = { client: clientOnPage(client, request.redirectUri), sealedClient: sealClient(open), cancel: true }
-    const context: LoginContext = { visit: clientVisit(own, client, request), page }
+    const page = { client: clientOnPage(client, request.redirectUri), sealedClient: tagClient(open), cancel: true }
+    const context: LoginContext = { visit: clientContext(own, client, request), page }
     if (http.method === 'POST') {
       checkSent(own)
       if (http.form.values.get('decision') === 'cancel')
@@ -74,7 +74,7 @@ export const createLoginPage = (options: LoginOptions, flow: Flow, parts: SignIn
 
   const forOwnPage = async (own: OwnInteraction, { purpose, url, mayEnter }: OwnPage): Promise<Reply> => {
     const { http, interactionId } = own
-    const context: LoginContext = { visit: ownPageVisit(own), page: { purpose } }
+    const context: LoginContext = { visit: ownPageContext(own), page: { purpose } }
     if (http.method === 'POST') {
       checkSent(own)
       return answer(context)

@@ -38,18 +38,18 @@ export const findInteraction = async (http: EndpointRequest, flow: Flow): Promis
   return { http, interactionId, browserCookie, purpose }
 }
 
-const clientSeal = (browserCookie: string, interactionId: string, clientId: string): string =>
+const clientTag = (browserCookie: string, interactionId: string, clientId: string): string =>
   csrfToken(browserCookie, interactionId, `client\n${clientId}`)
 
 /** An HMAC tag in this client's forms and return addresses. It shows that its page was shown to this browser. */
-export const sealClient = ({ browserCookie, interactionId, client }: OpenInteraction): string =>
-  `${clientSeal(browserCookie, interactionId, client.client_id)}.${client.client_id}`
+export const tagClient = ({ browserCookie, interactionId, client }: OpenInteraction): string =>
+  `${clientTag(browserCookie, interactionId, client.client_id)}.${client.client_id}`
 
 /**
  * The client of a form or address that arrived after its interaction ended. Nothing else in the request proves which
  * one it was.
  */
-const findSealedClient = async (
+const findTaggedClient = async (
   http: EndpointRequest,
   browserCookie: string | undefined,
   clients: Clients,
@@ -57,7 +57,7 @@ const findSealedClient = async (
   const sealed = http.form.values.get('client') ?? http.query.values.get('client')
   const [seal, ...rest] = sealed?.split('.') ?? []
   const [interactionId, clientId] = [http.path.get('id') ?? '', rest.join('.')]
-  if (!isOpaqueToken(browserCookie) || !isCsrfToken(clientSeal(browserCookie, interactionId, clientId), seal))
+  if (!isOpaqueToken(browserCookie) || !isCsrfToken(clientTag(browserCookie, interactionId, clientId), seal))
     return undefined
   return clients.findEnabled(clientId)
 }
@@ -71,7 +71,7 @@ export const getInteraction = async (
   const own = await findInteraction(http, flow)
   if (own !== undefined) return own
   const browserCookie = http.cookie(flow.cookies.browser)
-  const client = await findSealedClient(http, browserCookie, clients)
+  const client = await findTaggedClient(http, browserCookie, clients)
   return client === undefined ? over(browserCookie) : leadingBack(client, issuer, () => over(browserCookie))
 }
 

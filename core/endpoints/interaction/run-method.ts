@@ -18,13 +18,13 @@ import type { EndpointRequest } from '../message.js'
 import type { OwnInteraction } from './open-interaction.js'
 
 /** The context of a sign-in: the interaction, and what its client asked for. */
-export interface SignInVisit {
+export interface SignInContext {
   readonly own: OwnInteraction
   readonly asked: SignInRequest
 }
 
 /** A method that was started. */
-export interface Begun {
+export interface StartedAttempt {
   readonly id: string
   readonly prompt: Prompt
 }
@@ -59,7 +59,7 @@ interface Attempted {
  */
 export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOptions) => {
   const attemptFor = async (
-    { own, asked }: SignInVisit,
+    { own, asked }: SignInContext,
     method: SignInMethod,
     { id, challenge, passed, kept }: Attempted,
     username: string,
@@ -94,7 +94,12 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
 
   return {
     /** Starts a method. First methods with a form keep no state and are not stored. */
-    async begin(visit: SignInVisit, method: SignInMethod, begun: number, passed?: PassedSoFar): Promise<Begun> {
+    async begin(
+      visit: SignInContext,
+      method: SignInMethod,
+      begun: number,
+      passed?: PassedSoFar,
+    ): Promise<StartedAttempt> {
       const [id, challenge] = [newOpaqueToken(), newOpaqueToken()]
       const { http, interactionId, browserCookie } = visit.own
       const attempt = await attemptFor(visit, method, { id, challenge, passed }, '')
@@ -129,7 +134,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
     },
     /** Passes the answer to the method. `attempted` is absent for a first method with a form. */
     async finish(
-      visit: SignInVisit,
+      visit: SignInContext,
       method: SignInMethod,
       answer: Answer,
       attempted?: Attempted,

@@ -16,7 +16,7 @@ import { page, redirect, type Handler, type Reply } from '../message.js'
 import {
   getInteraction,
   openInteraction,
-  sealClient,
+  tagClient,
   type OpenInteraction,
   type OwnInteraction,
 } from './open-interaction.js'
@@ -67,7 +67,7 @@ export const createSelectPage = (options: Options, flow: Flow): Handler => {
     const html = spoken.select({
       action: interactions.pageUrl(own.interactionId, 'select'),
       csrf: csrfOf(own),
-      ...(open && client && { client, cancel: true, sealedClient: sealClient(open) }),
+      ...(open && client && { client, cancel: true, sealedClient: tagClient(open) }),
       accounts: people.map((person) => ({
         id: person.session.sid,
         name: displayName(person.account, person.session.username),

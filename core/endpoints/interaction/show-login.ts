@@ -13,7 +13,7 @@ import { otherAccountUrl } from '../authorization-flow/other-account.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
 import { page, type Reply } from '../message.js'
 import type { OwnInteraction } from './open-interaction.js'
-import { MethodFailed, type Begun, type SignInVisit } from './run-method.js'
+import { MethodFailed, type StartedAttempt, type SignInContext } from './run-method.js'
 import type { SignInParts } from './sign-in-parts.js'
 
 /** What the page shows besides the methods. */
@@ -21,7 +21,7 @@ export interface ShownLogin {
   /** Id of the method to show in front, if possible. */
   readonly front?: string | undefined
   /** Set when only a second factor is asked. */
-  readonly second?: { readonly method: SignInMethod; readonly begun: Begun; readonly passed: PassedSoFar }
+  readonly second?: { readonly method: SignInMethod; readonly begun: StartedAttempt; readonly passed: PassedSoFar }
   /** The method requested instead of `second`, which the person has not set up. */
   readonly notSetUp?: SignInMethod
   readonly failed?: {
@@ -29,7 +29,7 @@ export interface ShownLogin {
     readonly problem: SignInProblem
     readonly retryAfterSeconds?: number
     /** A second factor that may be retried. */
-    readonly begun?: Begun
+    readonly begun?: StartedAttempt
     readonly passed?: PassedSoFar
   }
   /** Whether the second factor that was to be asked has expired. */
@@ -48,14 +48,14 @@ const statuses: Readonly<Record<SignInProblem, number>> = {
 export const loginCsrf = ({ browserCookie, interactionId }: OwnInteraction): string =>
   csrfToken(browserCookie, interactionId, 'login')
 
-const onPage = ({ id, title, logo }: SignInMethod, begun?: Begun): MethodOnPage => ({
+const onPage = ({ id, title, logo }: SignInMethod, begun?: StartedAttempt): MethodOnPage => ({
   id,
   ...(title && { title }),
   ...(logo !== undefined && { logo }),
   ...(begun === undefined ? { ask: { kind: 'button' } } : askFor(begun)),
 })
 
-const askFor = ({ id, prompt }: Begun): Pick<MethodOnPage, 'ask' | 'attempt'> => {
+const askFor = ({ id, prompt }: StartedAttempt): Pick<MethodOnPage, 'ask' | 'attempt'> => {
   if (prompt.kind === 'form') {
     const { fields, recoveryCodes } = prompt
     return {
@@ -81,7 +81,7 @@ export const createShowLogin = (
   { run }: Pick<SignInParts, 'run'>,
 ) => {
   const describe = async (
-    visit: SignInVisit,
+    visit: SignInContext,
     method: SignInMethod,
     isFront: boolean,
   ): Promise<readonly MethodOnPage[]> => {
@@ -101,7 +101,7 @@ export const createShowLogin = (
   }
 
   const describeAll = async (
-    visit: SignInVisit,
+    visit: SignInContext,
     { front, second, failed }: ShownLogin,
   ): Promise<readonly MethodOnPage[]> => {
     if (second !== undefined) return [onPage(second.method, second.begun)]
@@ -114,7 +114,7 @@ export const createShowLogin = (
   /**
    * Identifies the person whose second factor is asked by what they have typed, so that the page reveals nothing new.
    */
-  const describeSecond = async (visit: SignInVisit, method: SignInMethod, passed: PassedSoFar) => {
+  const describeSecond = async (visit: SignInContext, method: SignInMethod, passed: PassedSoFar) => {
     const { http, interactionId } = visit.own
     const { subject, username } = passed.result
     const known = passed.typed ?? username
@@ -128,7 +128,7 @@ export const createShowLogin = (
     }
   }
 
-  return async (visit: SignInVisit, about: Partial<LoginPage>, shown: ShownLogin): Promise<Reply> => {
+  return async (visit: SignInContext, about: Partial<LoginPage>, shown: ShownLogin): Promise<Reply> => {
     const { own } = visit
     const { failed, isLate, username, notSetUp } = shown
     const asked = shown.second ?? (failed?.begun && failed)

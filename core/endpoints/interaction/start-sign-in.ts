@@ -10,23 +10,23 @@ import type { EndSession } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { CommonOptions, SignInMethods, SignInRecords } from '../authorization-flow/options.js'
 import type { Refusals } from '../refusals.js'
-import type { Begun, SignInVisit } from './run-method.js'
+import type { StartedAttempt, SignInContext } from './run-method.js'
 
 export type SignInStep =
   | { readonly outcome: 'signed-in'; readonly cookies: readonly string[] }
   /** A second factor waits for an answer, on the page or elsewhere. */
-  | { readonly outcome: 'next'; readonly begun: Begun }
+  | { readonly outcome: 'next'; readonly begun: StartedAttempt }
   | {
       readonly outcome: 'problem'
       readonly problem: SignInProblem
       readonly method: SignInMethod
       readonly retryAfterSeconds?: number
       /** The second factor may be retried. */
-      readonly begun?: Begun
+      readonly begun?: StartedAttempt
       readonly passed?: PassedSoFar
     }
 
-export interface CompleteVisit extends SignInVisit {
+export interface CompleteContext extends SignInContext {
   readonly wanted?: WantedAcr | undefined
 }
 
@@ -38,7 +38,7 @@ const rememberedSeconds = 180 * 86_400
 
 export const createRefuseSignIn =
   (refusals: Pick<Refusals, 'record'>) =>
-  ({ own, asked }: SignInVisit, method: string, why: string, who: { guessed?: string | undefined; sub?: string }) =>
+  ({ own, asked }: SignInContext, method: string, why: string, who: { guessed?: string | undefined; sub?: string }) =>
     refusals.record(own.http, { event: 'login.refused', method, claimedClientId: asked.clientId, why, ...who })
 
 /** Starts the session of a person who has passed everything required, unless the subject may not sign in here. */
@@ -47,7 +47,7 @@ export const createStartSignIn = (options: StartOptions, flow: Flow, endSession:
   const refuse = createRefuseSignIn(refusals)
 
   const findFault = async (
-    { asked }: SignInVisit,
+    { asked }: SignInContext,
     { methods: used, result }: PassedSoFar,
     begun: number,
     signal: AbortSignal,
@@ -65,7 +65,7 @@ export const createStartSignIn = (options: StartOptions, flow: Flow, endSession:
   }
 
   return async (
-    visit: CompleteVisit,
+    visit: CompleteContext,
     method: SignInMethod,
     passed: PassedSoFar,
     begun: number,

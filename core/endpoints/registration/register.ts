@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { addressBucket } from '../../address-bucket.js'
 import { epochSeconds, type Clock } from '../../clock.js'
-import type { Place, Places } from '../../interaction/places.js'
+import type { Slot, Slots } from '../../interaction/slots.js'
 import type { Client, ClientRegistration } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { metadataSchema } from '../../oauth/clients/client-metadata-schema.js'
@@ -31,7 +31,7 @@ export interface RegistrationOptions {
   readonly makeClient: MakeClient
   readonly clients: RegisteredClients
   /** Limits how many clients one address may register without a token. */
-  readonly openRegistrations: Places
+  readonly openRegistrations: Slots
   readonly unusedSeconds: number
   readonly audit: AuditLog
   readonly clock: Clock
@@ -92,7 +92,7 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
     http: EndpointRequest,
     token: FoundInitialAccessToken | undefined,
     registration: ClientRegistration,
-  ): Promise<Place | undefined> => {
+  ): Promise<Slot | undefined> => {
     if (token !== undefined) return undefined
     const entered = await options.openRegistrations.enter(http.address, unseenSeconds, openBytes(registration))
     if (entered.allowed) return entered.place

@@ -12,7 +12,7 @@ import type { RecordedHandler } from '../refusals.js'
 import { clientAttestation, clientAuthentication } from '../supported.js'
 import { createDecide, withGrant, type DecideOptions } from './decide.js'
 import { createReadTokenRequest, type TokenRequest, type TokenRequestOptions } from './request.js'
-import { TokenTrail } from './trail.js'
+import { TokenAudit } from './token-audit.js'
 
 export interface TokenOptions extends TokenRequestOptions, DecideOptions {
   readonly tokens: TokenIssuer
@@ -54,7 +54,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     const refresh = wantsRefresh(decision, prepared)
     const settled = refresh ? withGrant(decision, prepared, request) : decision
     const { subject: sub, jti } = prepared
-    const trail = new TokenTrail(audit, { request_id: requestId, client_id: client.client_id, sub, jti })
+    const trail = new TokenAudit(audit, { request_id: requestId, client_id: client.client_id, sub, jti })
     try {
       const signed = await tokens.sign(prepared, priorityOf(decision), signal, trail.signatures)
       // The signature is recorded before the code is consumed, so that one that cannot be recorded consumes nothing

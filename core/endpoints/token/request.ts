@@ -9,7 +9,7 @@ import { checkScope } from '../../oauth/requests/scope.js'
 import { checkProofAlgorithm } from '../../oauth/clients/security-profile.js'
 import { formParameters, readClientForm, tokenRequestOf } from '../client-request.js'
 import type { EndpointRequest } from '../message.js'
-import type { RequestTrail } from '../refusals.js'
+import type { AuditContext } from '../refusals.js'
 
 export interface TokenRequestOptions {
   readonly authenticateClient: ClientAuthentication
@@ -98,7 +98,7 @@ const constraintOf = (
  */
 export const createReadTokenRequest =
   ({ authenticateClient, grants, defaultAudience, dpop }: TokenRequestOptions) =>
-  async (http: EndpointRequest, seen: RequestTrail): Promise<TokenRequest> => {
+  async (http: EndpointRequest, seen: AuditContext): Promise<TokenRequest> => {
     // Only `resource` and `audience` may be repeated (RFC 8707 §2, RFC 8693 §2.1).
     const params = readClientForm(http, parameters, 'resource', 'audience')
     const { requestId, signal } = http

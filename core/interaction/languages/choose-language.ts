@@ -30,7 +30,7 @@ const readAcceptLanguage = (header: string): readonly string[] =>
     .map(({ range }) => range)
 
 /** What a request says of the languages that its person reads. Untrusted. */
-export interface LanguageWishes {
+export interface LanguagePreferences {
   /** `ui_locales` (OIDC Core §3.1.2.1): tags in order of preference, with blanks between them. */
   readonly uiLocales?: string | undefined
   /** The header. */
@@ -40,7 +40,7 @@ export interface LanguageWishes {
 /** Chooses among `languages`, of which the first is the default. */
 export const createChooseLanguage = (
   languages: readonly [string, ...string[]],
-): ((wishes: LanguageWishes) => string) => {
+): ((preferences: LanguagePreferences) => string) => {
   const byTag = new Map(languages.map((language) => [language.toLowerCase(), language]))
   const first = (ranges: readonly string[]): string | undefined => {
     for (const range of ranges) {

@@ -1,5 +1,5 @@
 import type { BrowserNames } from '../browser-names.js'
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 import type {
   AccountPage,
   ApplicationOnPage,
@@ -17,74 +17,74 @@ import { describeTotp } from './describe-totp.js'
 import { describeDetails } from './describe-details.js'
 import { definePage, showAccount } from './page.js'
 import { tooManyText } from './wait-text.js'
-import type { DescribeWishes } from './wishes.js'
+import type { DescribePermissions } from './permissions.js'
 
 /** In one language. */
 interface Describing {
-  readonly words: Words
-  readonly describeWishes: DescribeWishes
+  readonly translator: Translator
+  readonly describePermissions: DescribePermissions
 }
 
 /** As an element `time` has it. */
-const timeOnPage = (words: Words, seconds: number) => ({
-  text: words.time(seconds),
+const timeOnPage = (translator: Translator, seconds: number) => ({
+  text: translator.time(seconds),
   iso: new Date(seconds * 1000).toISOString(),
 })
 
 /** `Firefox on Windows`. */
-export const browserText = (words: Words, { browser, system }: BrowserNames): string => {
-  if (browser === undefined && system === undefined) return words.text('sessions.unknown_browser')
+export const browserText = (translator: Translator, { browser, system }: BrowserNames): string => {
+  if (browser === undefined && system === undefined) return translator.text('sessions.unknown_browser')
   if (system === undefined) return browser ?? ''
   return browser === undefined
-    ? words.text('sessions.some_browser', { system })
-    : words.text('sessions.browser', { browser, system })
+    ? translator.text('sessions.some_browser', { system })
+    : translator.text('sessions.browser', { browser, system })
 }
 
-const describeSession = ({ words }: Describing, { seen, since, ...session }: SessionOnPage) => ({
+const describeSession = ({ translator }: Describing, { seen, since, ...session }: SessionOnPage) => ({
   ...session,
-  title: browserText(words, seen),
-  time: timeOnPage(words, since),
+  title: browserText(translator, seen),
+  time: timeOnPage(translator, since),
 })
 
 const describeApplication = (
-  { words, describeWishes }: Describing,
+  { translator, describePermissions }: Describing,
   { client, scopes, claims, resources, details, moreDetails, since, ...application }: ApplicationOnPage,
 ) => ({
   ...application,
   client: showClient(client),
-  wishes: describeWishes(scopes, claims, resources),
-  details: describeDetails(words, details),
-  more: moreDetails > 0 ? words.count('applications.more', moreDetails) : undefined,
-  time: since === undefined ? undefined : timeOnPage(words, since),
+  wishes: describePermissions(scopes, claims, resources),
+  details: describeDetails(translator, details),
+  more: moreDetails > 0 ? translator.count('applications.more', moreDetails) : undefined,
+  time: since === undefined ? undefined : timeOnPage(translator, since),
 })
 
 const describeApproval = (
-  { words, describeWishes }: Describing,
+  { translator, describePermissions }: Describing,
   { client, scopes, resources, details, moreDetails, since, expiresAt, ...approval }: ApprovalOnPage,
 ) => ({
   ...approval,
   client: showClient(client),
-  wishes: describeWishes(scopes, [], resources),
-  details: describeDetails(words, details),
-  more: moreDetails > 0 ? words.count('applications.more', moreDetails) : undefined,
-  time: timeOnPage(words, since),
-  until: timeOnPage(words, expiresAt),
+  wishes: describePermissions(scopes, [], resources),
+  details: describeDetails(translator, details),
+  more: moreDetails > 0 ? translator.count('applications.more', moreDetails) : undefined,
+  time: timeOnPage(translator, since),
+  until: timeOnPage(translator, expiresAt),
 })
 
-const describeDevice = ({ words }: Describing, { id, name, type, since, renewedAt, revokedAt }: DeviceOnPage) => ({
+const describeDevice = ({ translator }: Describing, { id, name, type, since, renewedAt, revokedAt }: DeviceOnPage) => ({
   id,
   name,
-  type: words.text(`devices.${type}`),
-  time: timeOnPage(words, since),
-  renewed: renewedAt === undefined ? undefined : timeOnPage(words, renewedAt),
-  revoked: revokedAt === undefined ? undefined : timeOnPage(words, revokedAt),
+  type: translator.text(`devices.${type}`),
+  time: timeOnPage(translator, since),
+  renewed: renewedAt === undefined ? undefined : timeOnPage(translator, renewedAt),
+  revoked: revokedAt === undefined ? undefined : timeOnPage(translator, revokedAt),
 })
 
 /** How long others may accept what a device has got. */
-const acceptedText = ({ words }: Describing, seconds: number): string =>
+const acceptedText = ({ translator }: Describing, seconds: number): string =>
   seconds >= 2 * 3600
-    ? words.count('devices.accepted_hours', Math.ceil(seconds / 3600))
-    : words.count('devices.accepted_minutes', Math.ceil(seconds / 60))
+    ? translator.count('devices.accepted_hours', Math.ceil(seconds / 3600))
+    : translator.count('devices.accepted_minutes', Math.ceil(seconds / 60))
 
 const passwordFields = [
   ['current_password', 'password.current', 'current-password'],
@@ -92,11 +92,11 @@ const passwordFields = [
   ['new_password_again', 'password.new_again', 'new-password'],
 ] as const
 
-const describePasswordFields = (words: Words, isReset: boolean) =>
+const describePasswordFields = (translator: Translator, isReset: boolean) =>
   passwordFields.slice(isReset ? 1 : 0).map(([name, label, autocomplete]) => ({
     name,
     id: name.replaceAll('_', '-'),
-    label: words.text(label),
+    label: translator.text(label),
     autocomplete,
   }))
 
@@ -108,35 +108,39 @@ interface PasswordProblemOnPage {
 }
 
 /** Beside its field, or over the form where it is of none. */
-const describePasswordProblem = (words: Words, problem: PasswordProblem): PasswordProblemOnPage => {
+const describePasswordProblem = (translator: Translator, problem: PasswordProblem): PasswordProblemOnPage => {
   switch (problem.kind) {
     case 'wrong':
-      return { field: 'current_password', text: words.text('password.wrong') }
+      return { field: 'current_password', text: translator.text('password.wrong') }
     case 'locked':
-      return { text: tooManyText(words, problem.retryAfterSeconds) }
+      return { text: tooManyText(translator, problem.retryAfterSeconds) }
     case 'different':
-      return { field: 'new_password_again', text: words.text('password.different') }
+      return { field: 'new_password_again', text: translator.text('password.different') }
     case 'unacceptable': {
       const { fault } = problem
       return typeof fault === 'string'
-        ? { field: 'new_password', text: words.text('password.unacceptable'), english: `The new password ${fault}.` }
-        : { field: 'new_password', text: words.said(fault.said) }
+        ? {
+            field: 'new_password',
+            text: translator.text('password.unacceptable'),
+            english: `The new password ${fault}.`,
+          }
+        : { field: 'new_password', text: translator.said(fault.said) }
     }
   }
 }
 
-const describePasskeys = (words: Words, { passkeys, setup, problem }: PasskeysOnPage) => ({
+const describePasskeys = (translator: Translator, { passkeys, setup, problem }: PasskeysOnPage) => ({
   rows: passkeys.map(({ since, lastUsedAt, ...passkey }) => ({
     ...passkey,
-    time: timeOnPage(words, since),
-    used: lastUsedAt === undefined ? undefined : timeOnPage(words, lastUsedAt),
+    time: timeOnPage(translator, since),
+    used: lastUsedAt === undefined ? undefined : timeOnPage(translator, lastUsedAt),
   })),
   options: JSON.stringify(setup?.options),
-  problem: problem && words.text(`passkeys.${problem}`),
+  problem: problem && translator.text(`passkeys.${problem}`),
 })
 
 const rowsOf = (describing: Describing, section: SectionOnPage) => {
-  const { words } = describing
+  const { translator } = describing
   switch (section.view) {
     case 'sessions':
       return section.sessions.map((one) => describeSession(describing, one))
@@ -147,14 +151,14 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
     case 'devices':
       return section.devices.map((one) => describeDevice(describing, one))
     case 'totp':
-      return describeTotp(words, section, (seconds) => timeOnPage(words, seconds))
+      return describeTotp(translator, section, (seconds) => timeOnPage(translator, seconds))
     case 'passkeys':
-      return describePasskeys(words, section)
+      return describePasskeys(translator, section)
     case 'password':
       return {
-        lead: words.text(section.isReset ? 'password.reset_lead' : 'password.lead'),
-        fields: describePasswordFields(words, section.isReset === true),
-        problem: section.problem && describePasswordProblem(words, section.problem),
+        lead: translator.text(section.isReset ? 'password.reset_lead' : 'password.lead'),
+        fields: describePasswordFields(translator, section.isReset === true),
+        problem: section.problem && describePasswordProblem(translator, section.problem),
       }
   }
 }
@@ -168,14 +172,14 @@ interface RemainingOnPage {
 }
 
 /** What is left of the time before a new password: what still signs the person in, or still waits for an answer. */
-const describeRemaining = (words: Words, sections: readonly SectionOnPage[], now: number) => {
+const describeRemaining = (translator: Translator, sections: readonly SectionOnPage[], now: number) => {
   const row = (section: SectionOnPage['view'], name: string, since: number): RemainingOnPage => ({
-    ...{ section, name, time: timeOnPage(words, since), ago: words.ago(now - since) },
+    ...{ section, name, time: timeOnPage(translator, since), ago: translator.ago(now - since) },
   })
   const signsIn = sections.flatMap((section) => {
     if (section.view === 'passkeys') return section.passkeys.map(({ name, since }) => row('passkeys', name, since))
     if (section.view !== 'totp' || section.app === undefined) return []
-    return [row('totp', words.text('totp.app'), section.app.since)]
+    return [row('totp', translator.text('totp.app'), section.app.since)]
   })
   const waits = sections.flatMap((section) =>
     section.view === 'approvals'
@@ -183,8 +187,8 @@ const describeRemaining = (words: Words, sections: readonly SectionOnPage[], now
       : [],
   )
   const lists = [
-    { id: 'remaining', text: words.text('notice.still_signs_in'), rows: signsIn },
-    { id: 'still-waiting', text: words.text('notice.still_waiting'), rows: waits },
+    { id: 'remaining', text: translator.text('notice.still_signs_in'), rows: signsIn },
+    { id: 'still-waiting', text: translator.text('notice.still_waiting'), rows: waits },
   ]
   return lists.filter(({ rows }) => rows.length > 0)
 }
@@ -192,16 +196,16 @@ const describeRemaining = (words: Words, sections: readonly SectionOnPage[], now
 export const accountPage = definePage<AccountPage>({
   view: 'your-account',
   describe: ({ account, sections, notice, now = 0, recovery, ...page }, describing) => {
-    const { words } = describing
+    const { translator } = describing
     return {
       ...page,
-      title: words.text(recovery ? 'recovery.title' : 'account.title'),
-      recovery: recovery && timeOnPage(words, recovery.expiresAt),
-      notice: notice && { section: accountNotices[notice], text: words.text(`notice.${notice}`) },
-      remaining: notice === 'password_changed' ? describeRemaining(words, sections, now) : [],
+      title: translator.text(recovery ? 'recovery.title' : 'account.title'),
+      recovery: recovery && timeOnPage(translator, recovery.expiresAt),
+      notice: notice && { section: accountNotices[notice], text: translator.text(`notice.${notice}`) },
+      remaining: notice === 'password_changed' ? describeRemaining(translator, sections, now) : [],
       sections: sections.map((section) => ({
         ...section,
-        title: words.text(`${section.view}.title`),
+        title: translator.text(`${section.view}.title`),
         rows: rowsOf(describing, section),
         ...(section.view === 'devices' && { accepted: acceptedText(describing, section.attestationTtlSeconds) }),
       })),

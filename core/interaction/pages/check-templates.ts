@@ -1,8 +1,8 @@
 import type { Messages } from '../languages/built-in.js'
-import { createWords } from '../languages/words.js'
+import { createTranslator } from '../languages/translator.js'
 import { createPages } from './create-pages.js'
 import type { Asset } from './load-assets.js'
-import type { Look } from './look.js'
+import type { Theme } from './theme.js'
 import { pageKinds, type Pages } from './pages.js'
 import { readForms, readTags, type Form, type Tag } from './read-forms.js'
 import { unescaped } from './sample.js'
@@ -85,27 +85,27 @@ const samplesOf = (own: Pages, plain: Pages): readonly (readonly [string, Show])
  * Signet. Returns a line for each that cannot be rendered, or that people could not work with.
  */
 export const findTemplateFaults = (
-  look: Look,
+  theme: Theme,
   messages: Messages,
   builtIn: ReadonlyMap<string, Asset>,
 ): readonly string[] => {
-  const assets = new Map([...builtIn, ...look.assets])
-  const plain = { ...look, views: new Map<string, string>() }
-  const pagesOf = (from: Look): Pages =>
-    createPages({ assetsPath, assets, look: from, messages, accountUrl: '/account' })
-  const renderOf = (from: Look) => compileTemplates({ look: from, name: 'Sample', assetsPath, assets })
+  const assets = new Map([...builtIn, ...theme.assets])
+  const plain = { ...theme, views: new Map<string, string>() }
+  const pagesOf = (from: Theme): Pages =>
+    createPages({ assetsPath, assets, theme: from, messages, accountUrl: '/account' })
+  const renderOf = (from: Theme) => compileTemplates({ theme: from, name: 'Sample', assetsPath, assets })
   let own: { readonly pages: Pages; readonly renderIn: ReturnType<typeof renderOf> }
   try {
-    own = { pages: pagesOf(look), renderIn: renderOf(look) }
+    own = { pages: pagesOf(theme), renderIn: renderOf(theme) }
   } catch (error) {
     return [`cannot be compiled: ${(error as Error).message}`]
   }
   const builtInPages = pagesOf(plain)
   const builtInRenderIn = renderOf(plain)
   const showHome: Show = (isOwn, language) => {
-    const words = createWords(language, messages.texts.get(language) ?? new Map())
-    const data = { title: words.text('home.title'), issuer: 'https://sample.example' }
-    return (isOwn ? own.renderIn : builtInRenderIn)(words)('home', data)
+    const translator = createTranslator(language, messages.texts.get(language) ?? new Map())
+    const data = { title: translator.text('home.title'), issuer: 'https://sample.example' }
+    return (isOwn ? own.renderIn : builtInRenderIn)(translator)('home', data)
   }
   const samples: readonly (readonly [string, Show])[] = [...samplesOf(own.pages, builtInPages), ['home', showHome]]
   return samples.flatMap(([name, show]) => findFault(name, show, messages.languages) ?? [])

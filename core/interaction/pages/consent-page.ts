@@ -19,8 +19,8 @@ export interface ConsentPage extends ClientFormPage {
 
 export const consentPage = definePage<ConsentPage>({
   view: 'consent',
-  describe: (page, { words, describeWishes, accountUrl }) => ({
-    title: words.text('consent.title'),
+  describe: (page, { translator, describePermissions, accountUrl }) => ({
+    title: translator.text('consent.title'),
     action: page.action,
     csrf: page.csrf,
     sealedClient: page.sealedClient,
@@ -28,8 +28,8 @@ export const consentPage = definePage<ConsentPage>({
     clientId: page.client.clientId,
     ...showAccount(page.account),
     accountUrl,
-    wishes: describeWishes(page.scopes, page.claims, page.resources),
-    details: describeDetails(words, page.details ?? []),
+    wishes: describePermissions(page.scopes, page.claims, page.resources),
+    details: describeDetails(translator, page.details ?? []),
   }),
   samples: {
     '': { ...sample.ofClient, ...sample.asked, account: sample.account, claims: ['birthdate', 'sample'] },

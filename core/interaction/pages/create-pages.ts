@@ -1,16 +1,16 @@
 import { builtIn, type Messages } from '../languages/built-in.js'
 import { createChooseLanguage } from '../languages/choose-language.js'
-import { createWords, type Words } from '../languages/words.js'
+import { createTranslator, type Translator } from '../languages/translator.js'
 import type { Asset } from './load-assets.js'
-import { plainLook, type Look } from './look.js'
+import { plainTheme, type Theme } from './theme.js'
 import type { PageContext, PageKind } from './page.js'
 import { pageKinds, type Pages, type SpokenPages } from './pages.js'
 import { compileTemplates, type Render } from './templates.js'
-import { createDescribeWishes, type ScopeTexts } from './wishes.js'
+import { createDescribePermissions, type ScopeTexts } from './permissions.js'
 
 export interface PagesOptions {
   /** Default: that of Signet. */
-  readonly look?: Look
+  readonly theme?: Theme
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
@@ -25,24 +25,32 @@ export interface PagesOptions {
 /** The built-in pages from `views/`. Text that comes from clients and people is data everywhere, never markup. */
 export const createPages = (options: PagesOptions): Pages => {
   const { assetsPath, assets, messages = builtIn } = options
-  const renderIn = compileTemplates({ look: options.look ?? plainLook, name: 'Signet', assetsPath, assets })
+  const renderIn = compileTemplates({ theme: options.theme ?? plainTheme, name: 'Signet', assetsPath, assets })
   const choose = createChooseLanguage(messages.languages)
   const spoken = new Map(
     messages.languages.map((language) => {
-      const words = createWords(language, messages.texts.get(language) ?? new Map())
-      return [language, createSpokenPages(words, renderIn(words), options)]
+      const translator = createTranslator(language, messages.texts.get(language) ?? new Map())
+      return [language, createSpokenPages(translator, renderIn(translator), options)]
     }),
   )
   const first = spoken.get(messages.languages[0]) as SpokenPages
-  return { ...first, for: (wishes) => spoken.get(choose(wishes)) ?? first }
+  return { ...first, for: (preferences) => spoken.get(choose(preferences)) ?? first }
 }
 
-const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }: PagesOptions): SpokenPages => {
-  const context: PageContext = { words, describeWishes: createDescribeWishes(words, scopes ?? []), accountUrl }
+const createSpokenPages = (
+  translator: Translator,
+  render: Render,
+  { accountUrl, scopes }: PagesOptions,
+): SpokenPages => {
+  const context: PageContext = {
+    translator,
+    describePermissions: createDescribePermissions(translator, scopes ?? []),
+    accountUrl,
+  }
   const show =
     <Page>({ view, describe }: PageKind<Page>) =>
     (page: Page): string =>
       render(view, describe(page, context))
   const pages = Object.entries(pageKinds).map(([name, kind]) => [name, show(kind as PageKind<unknown>)] as const)
-  return { ...(Object.fromEntries(pages) as Omit<SpokenPages, 'language'>), language: words.language }
+  return { ...(Object.fromEntries(pages) as Omit<SpokenPages, 'language'>), language: translator.language }
 }

@@ -1,9 +1,9 @@
 import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 
 /** What a client asks for by `authorization_details`, in the words of the operator. */
-export const describeDetails = (words: Words, details: readonly DescribedDetail[]) =>
+export const describeDetails = (translator: Translator, details: readonly DescribedDetail[]) =>
   details.map(({ title, lines }) => ({
-    title: words.own(title),
-    lines: lines.map(({ label, text }) => ({ label: words.own(label), text })),
+    title: translator.own(title),
+    lines: lines.map(({ label, text }) => ({ label: translator.own(label), text })),
   }))

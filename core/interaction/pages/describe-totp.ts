@@ -1,5 +1,5 @@
 import { encodeQR } from 'qr'
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 import type { TotpOnPage } from './account-page.js'
 
 /** Modules of white around the code (ISO/IEC 18004 §6.3.8). */
@@ -14,17 +14,17 @@ const drawPath = (text: string) => {
 
 /** As the views have it; `time` is what an element `time` has. */
 export const describeTotp = <Time>(
-  words: Words,
+  translator: Translator,
   { app, setup, codes, problem }: TotpOnPage,
   time: (seconds: number) => Time,
 ) => ({
   app: app && {
     time: time(app.since),
     used: app.lastUsedAt === undefined ? undefined : time(app.lastUsedAt),
-    left: words.count('totp.left', app.left),
+    left: translator.count('totp.left', app.left),
   },
   // Groups of four are easier to type.
   setup: setup && { ...setup, secret: setup.secret.replaceAll(/(.{4})(?=.)/g, '$1 '), qr: drawPath(setup.uri) },
   codes,
-  problem: problem && words.text('totp.wrong'),
+  problem: problem && translator.text('totp.wrong'),
 })

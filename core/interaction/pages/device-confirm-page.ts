@@ -19,8 +19,8 @@ export interface DeviceConfirmPage extends FormPage {
 
 export const deviceConfirmPage = definePage<DeviceConfirmPage>({
   view: 'device-confirm',
-  describe: (page, { words, describeWishes }) => ({
-    title: words.text('device_confirm.title'),
+  describe: (page, { translator, describePermissions }) => ({
+    title: translator.text('device_confirm.title'),
     action: page.action,
     csrf: page.csrf,
     client: showClient(page.client),
@@ -28,7 +28,7 @@ export const deviceConfirmPage = definePage<DeviceConfirmPage>({
     ...showAccount(page.account),
     userCode: page.userCode,
     place: page.place,
-    wishes: describeWishes(page.scopes, [], page.resources),
+    wishes: describePermissions(page.scopes, [], page.resources),
   }),
   samples: {
     '': {

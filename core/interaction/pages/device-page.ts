@@ -1,4 +1,4 @@
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 import { definePage, showAccount, type AccountOnPage, type FormPage } from './page.js'
 import { sample } from './sample.js'
 import { tooManyText } from './wait-text.js'
@@ -13,20 +13,20 @@ export interface DevicePage extends FormPage {
   readonly retryAfterSeconds?: number
 }
 
-const problemText = (words: Words, { problem, retryAfterSeconds = 0 }: DevicePage): string | undefined => {
-  if (problem === 'wrong') return words.text('device.wrong')
-  return problem && tooManyText(words, retryAfterSeconds)
+const problemText = (translator: Translator, { problem, retryAfterSeconds = 0 }: DevicePage): string | undefined => {
+  if (problem === 'wrong') return translator.text('device.wrong')
+  return problem && tooManyText(translator, retryAfterSeconds)
 }
 
 export const devicePage = definePage<DevicePage>({
   view: 'device',
-  describe: (page, { words }) => ({
-    title: words.text('device.title'),
+  describe: (page, { translator }) => ({
+    title: translator.text('device.title'),
     action: page.action,
     csrf: page.csrf,
     ...showAccount(page.account),
     userCode: page.userCode ?? '',
-    problem: problemText(words, page),
+    problem: problemText(translator, page),
     invalid: page.problem === 'wrong',
   }),
   samples: { '': { ...sample.form, account: sample.account, userCode: sample.name, problem: 'wrong' } },

@@ -31,9 +31,9 @@ const outcomes = Object.keys(deviceResults) as DeviceResultPage['outcome'][]
 
 export const deviceResultPage = definePage<DeviceResultPage>({
   view: 'device-result',
-  describe: ({ outcome, client, startUrl }, { words }) => {
+  describe: ({ outcome, client, startUrl }, { translator }) => {
     const { mark, hasNext } = deviceResults[outcome]
-    const part = (name: string) => words.text(`device_result.${outcome}.${name}`)
+    const part = (name: string) => translator.text(`device_result.${outcome}.${name}`)
     const said = { title: part('title'), message: part('message'), next: hasNext && part('next') }
     return { ...said, mark, client: client?.name, clientId: client?.clientId, startUrl }
   },

@@ -1,5 +1,5 @@
 import type { Said } from '../../oauth/said.js'
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 import { webAddress } from './client-on-page.js'
 import { definePage } from './page.js'
 import { sample } from './sample.js'
@@ -28,28 +28,30 @@ export interface ErrorPage {
 
 /** What only developers need is there in English alone: others see it beside a sentence of their own language. */
 const describeError = (
-  words: Words,
+  translator: Translator,
   message: string | Said,
 ): { readonly message: string; readonly detail?: string } => {
-  if (typeof message !== 'string') return { message: words.said(message) }
-  return words.language.startsWith('en') ? { message } : { message: words.text('error.general'), detail: message }
+  if (typeof message !== 'string') return { message: translator.said(message) }
+  return translator.language.startsWith('en')
+    ? { message }
+    : { message: translator.text('error.general'), detail: message }
 }
 
 /** What to do, where the message of an error does not say it. */
-const adviceOn = ({ text }: Words, status: number): string => {
+const adviceOn = ({ text }: Translator, status: number): string => {
   if (status === 404) return text('error.check_address')
   return status >= 500 ? `${text('error.try_again')} ${text('error.report')}` : text('error.report')
 }
 
 export const errorPage = definePage<ErrorPage>({
   view: 'error',
-  describe: ({ status, title, message, isAdvised, facts = {}, ...page }, { words }) => ({
+  describe: ({ status, title, message, isAdvised, facts = {}, ...page }, { translator }) => ({
     ...page,
-    title: typeof title === 'string' ? title : words.said(title),
-    ...describeError(words, message),
+    title: typeof title === 'string' ? title : translator.said(title),
+    ...describeError(translator, message),
     facts: Object.entries(facts).filter(([, value]) => value !== undefined && value !== ''),
     backUrl: webAddress(page.backUrl),
-    advice: isAdvised === true ? '' : adviceOn(words, status),
+    advice: isAdvised === true ? '' : adviceOn(translator, status),
   }),
   samples: {
     '': {

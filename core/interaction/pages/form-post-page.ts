@@ -15,9 +15,9 @@ export interface FormPostPage {
 
 export const formPostPage = definePage<FormPostPage>({
   view: 'form-post',
-  describe: (page, { words }) => ({
-    title: words.text('form_post.title'),
-    lead: words.text(page.isOurs ? 'form_post.again' : 'form_post.lead'),
+  describe: (page, { translator }) => ({
+    title: translator.text('form_post.title'),
+    lead: translator.text(page.isOurs ? 'form_post.again' : 'form_post.lead'),
     action: page.action,
     clientId: page.clientId,
     parameters: Object.entries(page.parameters),

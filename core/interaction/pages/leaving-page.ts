@@ -12,8 +12,8 @@ export interface LeavingPage {
 
 export const leavingPage = definePage<LeavingPage>({
   view: 'leaving',
-  describe: (page, { words }) => ({
-    title: words.text('leaving.title'),
+  describe: (page, { translator }) => ({
+    title: translator.text('leaving.title'),
     client: showClient(page.client),
     clientId: page.client.clientId,
     url: page.url,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.js'
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 import { logoOrigin, showClient, webAddress, type ClientOnPage } from './client-on-page.js'
 import { definePage, showAccount, type AccountOnPage, type ClientFormPage } from './page.js'
 import { sample } from './sample.js'
@@ -52,31 +52,32 @@ export interface LoginPage extends ClientFormPage {
   readonly cancel?: boolean
 }
 
-const titleOf = (words: Words, { id, title }: Pick<MethodOnPage, 'id' | 'title'>): string => words.own(title) ?? id
+const titleOf = (translator: Translator, { id, title }: Pick<MethodOnPage, 'id' | 'title'>): string =>
+  translator.own(title) ?? id
 
-const problemText = (words: Words, method: MethodOnPage, problem: SignInProblem): string => {
+const problemText = (translator: Translator, method: MethodOnPage, problem: SignInProblem): string => {
   switch (problem) {
     case 'wrong':
-      if (method.ask.kind === 'password') return words.text('login.wrong')
-      if (method.ask.kind === 'code') return words.text('login.wrong_code')
-      return words.text('login.failed', { method: titleOf(words, method) })
+      if (method.ask.kind === 'password') return translator.text('login.wrong')
+      if (method.ask.kind === 'code') return translator.text('login.wrong_code')
+      return translator.text('login.failed', { method: titleOf(translator, method) })
     case 'again':
-      return words.text('login.again')
+      return translator.text('login.again')
     case 'late':
-      return words.text('login.late')
+      return translator.text('login.late')
     case 'locked':
-      return tooManyText(words, method.retryAfterSeconds ?? 0)
+      return tooManyText(translator, method.retryAfterSeconds ?? 0)
     case 'unavailable':
-      return words.text('login.unavailable', { method: titleOf(words, method) })
+      return translator.text('login.unavailable', { method: titleOf(translator, method) })
   }
 }
 
 /** The methods of the login page as its view has them: the one in front, and the others. */
 const describeMethods = (
-  words: Words,
+  translator: Translator,
   { methods, isSecond, instead = [], notSetUp }: Pick<LoginPage, 'methods' | 'isSecond' | 'instead' | 'notSetUp'>,
 ) => {
-  const missing = notSetUp && words.text('login.not_set_up', { method: titleOf(words, notSetUp) })
+  const missing = notSetUp && translator.text('login.not_set_up', { method: titleOf(translator, notSetUp) })
   const [front, ...others] = methods.map((method) => {
     const { id, logo, ask, attempt } = method
     const takesRecoveryCodes = ask.kind === 'code' && ask.recoveryCodes === true
@@ -84,9 +85,9 @@ const describeMethods = (
       id,
       attempt,
       kind: ask.kind,
-      title: titleOf(words, method),
+      title: titleOf(translator, method),
       logo: logoOrigin(logo) && webAddress(logo),
-      problem: method.problem ? problemText(words, method, method.problem) : missing,
+      problem: method.problem ? problemText(translator, method, method.problem) : missing,
       takesRecoveryCodes,
       describedBy: [
         ...(method.problem || missing ? ['problem'] : []),
@@ -97,7 +98,7 @@ const describeMethods = (
   })
   // Where there is one alone, nobody has to say which.
   const isNamed = others.length > 0 || front?.kind !== 'password'
-  const offered = instead.map((method) => ({ id: method.id, title: titleOf(words, method) }))
+  const offered = instead.map((method) => ({ id: method.id, title: titleOf(translator, method) }))
   return { front, others, isNamed, isSecond: isSecond === true, instead: offered }
 }
 
@@ -123,16 +124,16 @@ const code: MethodOnPage = {
 
 export const loginPage = definePage<LoginPage>({
   view: 'login',
-  describe: (page, { words }) => ({
-    title: words.text('login.title'),
+  describe: (page, { translator }) => ({
+    title: translator.text('login.title'),
     action: page.action,
     csrf: page.csrf,
     sealedClient: page.sealedClient,
     client: page.client && showClient(page.client),
     clientId: page.client?.clientId,
-    lead: words.text(`login.to_${page.purpose ?? 'device'}`),
+    lead: translator.text(`login.to_${page.purpose ?? 'device'}`),
     username: page.username ?? '',
-    ...describeMethods(words, page),
+    ...describeMethods(translator, page),
     ...(page.account && showAccount(page.account)),
     leaveUrl: page.leaveUrl,
     cancel: page.cancel === true,

@@ -17,8 +17,8 @@ export interface LogoutPage extends FormPage {
 
 export const logoutPage = definePage<LogoutPage>({
   view: 'logout',
-  describe: (page, { words }) => ({
-    title: words.text('logout.title'),
+  describe: (page, { translator }) => ({
+    title: translator.text('logout.title'),
     action: page.action,
     csrf: page.csrf,
     client: page.client && showClient(page.client),

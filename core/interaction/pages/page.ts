@@ -1,11 +1,11 @@
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 import type { ViewData } from './templates.js'
-import type { DescribeWishes } from './wishes.js'
+import type { DescribePermissions } from './permissions.js'
 
 /** What pages of one language are made with. */
 export interface PageContext {
-  readonly words: Words
-  readonly describeWishes: DescribeWishes
+  readonly translator: Translator
+  readonly describePermissions: DescribePermissions
   /** The person's own page; absent: there is none. */
   readonly accountUrl?: string | undefined
 }

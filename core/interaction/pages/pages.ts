@@ -1,4 +1,4 @@
-import type { LanguageWishes } from '../languages/choose-language.js'
+import type { LanguagePreferences } from '../languages/choose-language.js'
 import { accountPage } from './account-view.js'
 import { consentPage } from './consent-page.js'
 import { deviceConfirmPage } from './device-confirm-page.js'
@@ -44,5 +44,5 @@ export type SpokenPages = {
 /** The built-in pages. By themselves they speak the first language of the deployment. */
 export type Pages = SpokenPages & {
   /** Those in the language that fits best. */
-  for(wishes: LanguageWishes): SpokenPages
+  for(preferences: LanguagePreferences): SpokenPages
 }

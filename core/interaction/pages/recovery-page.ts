@@ -9,8 +9,8 @@ export interface RecoveryPage extends FormPage {
 
 export const recoveryPage = definePage<RecoveryPage>({
   view: 'recovery',
-  describe: (page, { words }) => ({
-    title: words.text('recovery.title'),
+  describe: (page, { translator }) => ({
+    title: translator.text('recovery.title'),
     action: page.action,
     csrf: page.csrf,
     link: page.link,

@@ -27,8 +27,8 @@ export interface SelectPage extends ClientFormPage {
 
 export const selectPage = definePage<SelectPage>({
   view: 'select',
-  describe: (page, { words }) => ({
-    title: words.text('select.title'),
+  describe: (page, { translator }) => ({
+    title: translator.text('select.title'),
     action: page.action,
     csrf: page.csrf,
     sealedClient: page.sealedClient,
@@ -36,7 +36,7 @@ export const selectPage = definePage<SelectPage>({
     clientId: page.client?.clientId,
     accounts: page.accounts.map((account) => ({ ...account, initial: initialOf(account.name) })),
     otherUrl: page.otherUrl,
-    problem: page.problem && words.text('select.gone'),
+    problem: page.problem && translator.text('select.gone'),
     cancel: page.cancel === true,
   }),
   samples: {

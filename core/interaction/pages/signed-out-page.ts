@@ -15,8 +15,8 @@ export interface SignedOutPage {
 
 export const signedOutPage = definePage<SignedOutPage>({
   view: 'signed-out',
-  describe: (page, { words, accountUrl }) => ({
-    title: words.text('signed_out.title'),
+  describe: (page, { translator, accountUrl }) => ({
+    title: translator.text('signed_out.title'),
     client: page.client && showClient(page.client),
     clientId: page.client?.clientId,
     backUrl: page.returnUrl ?? webAddress(page.backUrl),

@@ -1,11 +1,11 @@
 import { Eta } from 'eta/core'
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 import type { Asset } from './load-assets.js'
-import type { Brand, Look } from './look.js'
+import type { Brand, Theme } from './theme.js'
 import { readViews } from './view-files.js'
 
 export interface TemplateOptions {
-  readonly look: Pick<Look, 'brand' | 'byClient' | 'views'>
+  readonly theme: Pick<Theme, 'brand' | 'byClient' | 'views'>
   /** What stands over each page where the brand has neither logo nor name. */
   readonly name: string
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
@@ -45,19 +45,19 @@ const escapes: Readonly<Record<string, string>> = {
 const escapeMarkup = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => escapes[sign] ?? '')
 
 /** What is the same on every page of a language is written into its templates, and not looked up for each page. */
-const writeConstants = (template: string, words: Words, asset: (name: string) => string): string =>
+const writeConstants = (template: string, translator: Translator, asset: (name: string) => string): string =>
   template
-    .replaceAll(/<%=\s*it\.t\('([\w.]+)'\)\s*%>/g, (_, key: string) => escapeMarkup(words.text(key)))
+    .replaceAll(/<%=\s*it\.t\('([\w.]+)'\)\s*%>/g, (_, key: string) => escapeMarkup(translator.text(key)))
     .replaceAll(/<%=\s*it\.asset\('([\w.-]+)'\)\s*%>/g, (_, name: string) => escapeMarkup(asset(name)))
-    .replaceAll(/<%=\s*it\.(language|dir)\s*%>/g, (_, name: 'language' | 'dir') => words[name])
+    .replaceAll(/<%=\s*it\.(language|dir)\s*%>/g, (_, name: 'language' | 'dir') => translator[name])
 
 /**
  * Compiles every view for the language of the words when it gets them, so that a broken one stops the start and rendering reads
  * no file.
  */
-export const compileTemplates = (options: TemplateOptions): ((words: Words) => Render) => {
-  const { look, assets, assetsPath } = options
-  const views = new Map([...readViews(), ...look.views])
+export const compileTemplates = (options: TemplateOptions): ((translator: Translator) => Render) => {
+  const { theme, assets, assetsPath } = options
+  const views = new Map([...readViews(), ...theme.views])
   const find = (name: string): Asset => {
     const found = assets.get(name)
     if (!found) throw new Error(`There is no asset called ${name}.`)
@@ -65,7 +65,7 @@ export const compileTemplates = (options: TemplateOptions): ((words: Words) => R
   }
   const asset = (name: string): string => `${assetsPath}/${name}?v=${find(name).version}`
   const showIn =
-    (words: Words) =>
+    (translator: Translator) =>
     ({ name, logo, logoDark, icon = 'signet.svg', sheets, links, help, forgotPassword, register }: Brand) => ({
       ...{ help, forgotPassword, register },
       name: name ?? options.name,
@@ -75,26 +75,27 @@ export const compileTemplates = (options: TemplateOptions): ((words: Words) => R
       hasSeal: name === undefined,
       icon: { url: asset(icon), type: find(icon).contentType },
       sheets: sheets.map(asset),
-      links: links.map(({ title, url }) => ({ title: words.own(title) ?? words.text('common.help'), url })),
+      links: links.map(({ title, url }) => ({ title: translator.own(title) ?? translator.text('common.help'), url })),
     })
   const plain =
-    look.views.size === 0 ? undefined : compileTemplates({ ...options, look: { ...look, views: new Map() } })
-  return (words) => {
-    const { language, dir, text: t, around } = words
+    theme.views.size === 0 ? undefined : compileTemplates({ ...options, theme: { ...theme, views: new Map() } })
+  return (translator) => {
+    const { language, dir, text: t, around } = translator
     const eta = new Eta({ autoEscape: true, cache: true, rmWhitespace: false })
-    for (const [name, text] of views) compile(eta, name, text, (template) => writeConstants(template, words, asset))
-    const showBrand = showIn(words)
+    for (const [name, text] of views)
+      compile(eta, name, text, (template) => writeConstants(template, translator, asset))
+    const showBrand = showIn(translator)
     const show = (shown: Brand) => {
       const brand = showBrand(shown)
       return { ...brand, html: eta.render('@brand', { brand, asset, language, dir, t, around }) }
     }
-    const common = show(look.brand)
-    const byClient = new Map([...look.byClient].map(([id, brand]) => [id, show(brand)]))
+    const common = show(theme.brand)
+    const byClient = new Map([...theme.byClient].map(([id, brand]) => [id, show(brand)]))
     const render: Render = (view, data) => {
       const brand = byClient.get(data.clientId ?? '') ?? common
       return eta.render(`@${view}`, { brand, asset, language, dir, t, around, ...data })
     }
-    const plainly = plain?.(words)
+    const plainly = plain?.(translator)
     if (plainly === undefined) return render
     return (view, data) => {
       if (view !== 'error') return render(view, data)

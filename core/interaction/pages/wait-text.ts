@@ -1,8 +1,8 @@
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 
 /** What a page says to somebody who has guessed too often. */
-export const tooManyText = (words: Words, retryAfterSeconds: number): string => {
-  if (retryAfterSeconds > 90) return words.count('attempts.minutes', Math.ceil(retryAfterSeconds / 60))
-  if (retryAfterSeconds > 1) return words.count('attempts.seconds', Math.ceil(retryAfterSeconds))
-  return words.text('attempts.moment')
+export const tooManyText = (translator: Translator, retryAfterSeconds: number): string => {
+  if (retryAfterSeconds > 90) return translator.count('attempts.minutes', Math.ceil(retryAfterSeconds / 60))
+  if (retryAfterSeconds > 1) return translator.count('attempts.seconds', Math.ceil(retryAfterSeconds))
+  return translator.text('attempts.moment')
 }

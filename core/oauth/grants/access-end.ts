@@ -35,10 +35,10 @@ export const accessOf = (
   return { any: { id: anyOf(person), at: grantedAtOf(grantId) ?? at - 1 }, person, subject, clientId }
 }
 
-type Asked = Pick<RevocationStore, 'isRevoked'>
+type RevocationQuery = Pick<RevocationStore, 'isRevoked'>
 
 /** Was the access withdrawn since it was granted? Throws `Unavailable`. */
-export const isAccessOver = async (revocations: Asked, access: Access | undefined): Promise<boolean> => {
+export const isAccessOver = async (revocations: RevocationQuery, access: Access | undefined): Promise<boolean> => {
   if (access === undefined || !(await revocations.isRevoked([], access.any))) return false
   const { any, person, subject, clientId } = access
   const began = (id: string): Promise<boolean> => revocations.isRevoked([], { id, at: any.at })
@@ -59,7 +59,7 @@ export interface GrantInQuestion {
  * may be revoked. Throws `Unavailable`.
  */
 export const isGrantOver = async (
-  revocations: Asked,
+  revocations: RevocationQuery,
   { grantId, clientId, subject, authTime }: GrantInQuestion,
   ids: readonly string[] = [],
 ): Promise<boolean> => {
@@ -73,7 +73,7 @@ export const isGrantOver = async (
 
 /** The same of an access token, by what was read of it. Throws `Unavailable`. */
 export const isTokenOver = async (
-  revocations: Asked,
+  revocations: RevocationQuery,
   {
     jti,
     grantId,

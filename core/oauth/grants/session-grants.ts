@@ -1,4 +1,4 @@
-import type { TellClients } from '../back-channel/tell-clients.js'
+import type { NotifyClients } from '../back-channel/notify-clients.js'
 import type { RecordStore, RevocationStore } from '../../storage/ports.js'
 import { isOffline } from '../requests/scope.js'
 import { grantEntryId, type GrantEntry } from './grant-index.js'
@@ -46,7 +46,7 @@ export type EndSessionGrants = (
 ) => Promise<ReadonlyMap<string, number>>
 
 export const createEndSessionGrants =
-  (options: SessionGrantsOptions & { readonly tell: TellClients }): EndSessionGrants =>
+  (options: SessionGrantsOptions & { readonly tell: NotifyClients }): EndSessionGrants =>
   async (subject, sessions) => {
     // First: a code that is issued beside this is in the lists that are read next, or finds that its session is over.
     await Promise.all(sessions.map((one) => options.revocations.revoke(sessionEndId(one), sessionEndTtl)))

@@ -20,7 +20,7 @@ export interface MakeClientOptions {
 }
 
 /** A client that is to be registered, or its new metadata. */
-export interface AskedClient {
+export interface RequestedClient {
   readonly clientId: string
   /** As `readMetadata` returns it, without the software statement. */
   readonly metadata: JsonObject
@@ -44,14 +44,14 @@ const listsOnlyTexts = (value: JsonValue | undefined): boolean =>
  * A client that names no method may send its secret either way, as one of the operator: libraries send it in the form and do
  * not read that the method is `client_secret_basic` (RFC 7591 §2). So may one that sends back what the answer said.
  */
-const sendsEitherWay = ({ metadata, policy, current }: AskedClient): boolean => {
+const sendsEitherWay = ({ metadata, policy, current }: RequestedClient): boolean => {
   const { token_endpoint_auth_method: method } = metadata
   const isEcho = method === 'client_secret_basic' && current !== undefined && !current.token_endpoint_auth_method
   return (method === undefined || isEcho) && secretMethods.every((name) => policy.authMethods.includes(name))
 }
 
 /** What a client has that does not ask (RFC 7591 §2), within the policy. */
-const defaultsOf = ({ policy, current }: AskedClient) => {
+const defaultsOf = ({ policy, current }: RequestedClient) => {
   const { grantTypes, authMethods, audiences } = policy
   const prefer = (standard: string, allowed: readonly string[]): string =>
     allowed.includes(standard) ? standard : (allowed[0] ?? standard)
@@ -109,7 +109,7 @@ export const createMakeClient = (options: MakeClientOptions) => {
     return alg === undefined ? client : { ...client, id_token_signed_response_alg: alg }
   }
 
-  return async (asked: AskedClient): Promise<MadeClient> => {
+  return async (asked: RequestedClient): Promise<MadeClient> => {
     const { clientId, metadata, policy, current } = asked
     const refuse = (problems: readonly MetadataProblem[]): void => {
       if (problems.length > 0) throw metadataRefused(problems, listsOnlyTexts(metadata['redirect_uris']))

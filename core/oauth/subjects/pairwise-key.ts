@@ -12,7 +12,7 @@ interface PairwiseKey {
 }
 
 /** With what is refused every pairwise subject would be another one. */
-export type PairwiseKeySettlement =
+export type PairwiseKeyReconciliation =
   { readonly outcome: 'kept' | 'replaced' } | { readonly outcome: 'refused'; readonly reason: string }
 
 const wayOut = 'put the old one back, or see pairwise_key_replaced'
@@ -22,7 +22,7 @@ export const settlePairwiseKey = async ({
   secrets,
   fingerprint,
   replaced,
-}: PairwiseKey): Promise<PairwiseKeySettlement> => {
+}: PairwiseKey): Promise<PairwiseKeyReconciliation> => {
   const before = await secrets.find(id)
   if (before === fingerprint) return { outcome: 'kept' }
   if (before === undefined && fingerprint !== undefined) {

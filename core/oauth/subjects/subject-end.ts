@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js'
 import type { Began, RevocationStore } from '../../storage/ports.js'
-import type { TellClients } from '../back-channel/tell-clients.js'
+import type { NotifyClients } from '../back-channel/notify-clients.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 
 /** What stands for a subject in ids of revocations. */
@@ -35,7 +35,7 @@ export interface SubjectEndOptions {
   /** Seconds for which an end is remembered: until the last thing that a sign-in has opened has run out. */
   readonly lifetimeSeconds: number
   /** Leaves word for clients, before anything ends and once more afterwards. */
-  readonly tell: TellClients
+  readonly tell: NotifyClients
 }
 
 /** Ends all that the sign-ins of a subject have opened until now: sessions, codes, grants, tokens. Clients hear. Throws `Unavailable`. */

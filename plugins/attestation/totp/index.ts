@@ -5,7 +5,7 @@ import { principalDigest } from '../../../core/api/attestation.js'
 import {
   findStoredStep,
   otpauthUri,
-  sealSecret,
+  encryptSecret,
   stepSeconds,
   toBase32,
   totpAlgorithms,
@@ -46,7 +46,7 @@ export default definePlugin({
     const idOf = (digest: string): string => `${kind}:${digest}`
     const newSecret = (): Buffer => randomBytes(totpAlgorithms[algorithm].secretBytes)
     const nobody = idOf('nobody')
-    const decoy = { id: nobody, stored: sealSecret(nobody, newSecret(), configured, key) }
+    const decoy = { id: nobody, stored: encryptSecret(nobody, newSecret(), configured, key) }
 
     return {
       secondFactors: [
@@ -72,7 +72,7 @@ export default definePlugin({
           async issue(principal) {
             const digest = principalDigest(principal)
             const secret = newSecret()
-            await factorRecords.put(idOf(digest), { ...sealSecret(idOf(digest), secret, configured, key) })
+            await factorRecords.put(idOf(digest), { ...encryptSecret(idOf(digest), secret, configured, key) })
             await attempts.clear(kind, digest)
             const shown = toBase32(secret)
             return {

@@ -4,7 +4,7 @@ import { definePlugin, epochSeconds } from '../../../core/api/index.js'
 import {
   findStoredStep,
   otpauthUri,
-  sealSecret,
+  encryptSecret,
   toBase32,
   totpAlgorithms,
   unseal,
@@ -56,7 +56,7 @@ export default definePlugin({
     const { id, title = defaultTitle, after, acr, sealing_key: key, algorithm, digits, window } = wanted
     const configured: TotpForm = { algorithm, digits }
     const nobody = ownerOf('')
-    const decoy = { id: nobody, stored: sealSecret(nobody, randomBytes(20), configured, key) }
+    const decoy = { id: nobody, stored: encryptSecret(nobody, randomBytes(20), configured, key) }
     const stepOf = (subject: string, stored: StoredSecret | undefined, code: string): number | undefined =>
       findStoredStep(ownerOf(subject), stored, code, clock() / 1000, { key, window, decoy, component })
 
@@ -82,7 +82,7 @@ export default definePlugin({
         async finish({ subject, challenge }, { setup = '', code = '' }) {
           const secret = openSetup(subject, challenge, setup)
           if (secret === undefined) return { outcome: 'refused', why: 'the secret is not one of this page' }
-          const stored = sealSecret(ownerOf(subject), secret, configured, key)
+          const stored = encryptSecret(ownerOf(subject), secret, configured, key)
           const lastStep = stepOf(subject, stored, code.replaceAll(/\s/g, ''))
           if (lastStep === undefined) return { outcome: 'refused', why: 'wrong one-time password' }
           return { outcome: 'made', factor: { kind: 'totp', ...stored, lastStep, createdAt: epochSeconds(clock) } }

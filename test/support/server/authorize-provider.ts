@@ -19,7 +19,7 @@ import type { Consent } from '../../../core/interaction/consent.js'
 import type { Interaction } from '../../../core/interaction/interaction.js'
 import { createPushedRequests, type PushedRequest } from '../../../core/oauth/requests/pushed-request.js'
 import { createRequestObjects } from '../../../core/oauth/requests/request-object.js'
-import { createPlaces } from '../../../core/interaction/places.js'
+import { createSlots } from '../../../core/interaction/slots.js'
 import type { AttemptRecord } from '../../../core/interaction/sign-in-attempts.js'
 import type { Session, SessionEntry } from '../../../core/interaction/session.js'
 import type { AccountLookup } from '../../../core/oauth/subjects/account.js'
@@ -35,7 +35,7 @@ import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
 import { startFixture } from './http-server.js'
 import { createAttemptLimiter } from '../../../core/storage/attempts.js'
 import { noLog } from '../../../core/observe/log.js'
-import { createOccupancy } from '../../../core/storage/occupancy.js'
+import { createConcurrencyLimits } from '../../../core/storage/concurrency-limits.js'
 import { freePort } from '../free-port.js'
 import { countRefusals } from '../forge/refusals.js'
 import { passwordDouble } from './password-double.js'
@@ -94,7 +94,7 @@ export const startProvider = async (
   const locked = { seconds: 0 }
   const directory = await mkdtemp(join(tmpdir(), 'signet-authorize-'))
   const backend = await openEmbedded({ path: directory, clock })
-  const occupancy = createOccupancy(backend.counters('counters'))
+  const occupancy = createConcurrencyLimits(backend.counters('counters'))
   const room = { footprint: (bytes: number) => bytes, limit: () => Number.MAX_SAFE_INTEGER }
   const stores = {
     codes: watchOneTime(backend.oneTime<AuthorizationCode>('codes')),
@@ -156,7 +156,7 @@ export const startProvider = async (
       },
     }),
     verifyIdTokenHint: async (token) => (token.startsWith('ours:') ? { sub: token.slice(5), aud: 'web' } : undefined),
-    openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, room, hits: new Counts('limit') }),
+    openSignIns: createSlots({ occupancy, limit: 'authorize_open', most: 1000, room, hits: new Counts('limit') }),
     pushedRequests: createPushedRequests(backend.oneTime<PushedRequest>('pushed_requests'), clock),
     requirePushedRequests: false,
     tokens: { signAuthorizationResponse: () => Promise.reject(new Error('there is no key')) },
@@ -172,7 +172,7 @@ export const startProvider = async (
       requiredForFapi: false,
     }),
     subjects: createSubjects(),
-    openAttempts: createPlaces({ occupancy, limit: 'sign_in_open', most: 1000, room, hits: new Counts('limit') }),
+    openAttempts: createSlots({ occupancy, limit: 'sign_in_open', most: 1000, room, hits: new Counts('limit') }),
     secondFactorGuesses: createAttemptLimiter(backend.counters('counters')),
     clockToleranceSeconds: 10,
     log: noLog,

@@ -3,7 +3,7 @@ import type { EndpointRequest } from '../../../core/endpoints/message.js'
 import { builtIn } from '../../../core/interaction/languages/built-in.js'
 import { createPages } from '../../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../../core/interaction/pages/load-assets.js'
-import { plainLook } from '../../../core/interaction/pages/look.js'
+import { plainTheme } from '../../../core/interaction/pages/theme.js'
 import { noParameters } from '../../../core/oauth/requests/params.js'
 import { samplePages } from './sample-pages.js'
 
@@ -14,7 +14,7 @@ const assetsPath = '/assets'
 /** What `GET /` of no demo answers. */
 const homeIn = async (language: string): Promise<string> => {
   const answer = createHomeEndpoint({
-    ...{ issuer: 'https://op.bank.example', look: plainLook, messages: builtIn },
+    ...{ issuer: 'https://op.bank.example', theme: plainTheme, messages: builtIn },
     ...{ assetsPath, assets },
   })
   const request = { query: noParameters, header: () => language } as unknown as EndpointRequest

@@ -5,7 +5,7 @@ import { startPagesServer, type PagesServer } from './pages-server.js'
 /** Shows one document after another in the same tab, which is cheaper than a context of its own for each. */
 export type ShowInTab = <T>(
   html: string,
-  look: (page: Page) => Promise<T>,
+  theme: (page: Page) => Promise<T>,
 ) => Promise<{ seen: T; complaints: readonly string[] }>
 
 export interface PagesBrowser extends AsyncDisposable {
@@ -13,7 +13,7 @@ export interface PagesBrowser extends AsyncDisposable {
   /** Shows the HTML in a browser context of its own; `complaints` is all that its console said. */
   show<T>(
     html: string,
-    look: (page: Page) => Promise<T>,
+    theme: (page: Page) => Promise<T>,
     context?: BrowserContextOptions,
   ): Promise<{ seen: T; complaints: string[] }>
   openTab(): Promise<ShowInTab>
@@ -35,7 +35,7 @@ export const openPagesBrowser = async (
   const server = await startPagesServer(assets)
   return {
     server,
-    show: async (html, look, context = {}) => {
+    show: async (html, theme, context = {}) => {
       server.pages.set('/page', html)
       server.posted.length = 0
       await using opened = await browser.newContext({ viewport: { width: 375, height: 740 }, ...context })
@@ -43,17 +43,17 @@ export const openPagesBrowser = async (
       const complaints: string[] = []
       listenTo(page, complaints)
       await page.goto(`${server.origin}/page`)
-      return { seen: await look(page), complaints }
+      return { seen: await theme(page), complaints }
     },
     openTab: async () => {
       const path = `/tab/${String(tabs++)}`
       const page = await browser.newPage({ viewport: { width: 375, height: 740 } })
       const complaints: string[] = []
       listenTo(page, complaints)
-      return async (html, look) => {
+      return async (html, theme) => {
         server.pages.set(path, html)
         await page.goto(server.origin + path)
-        return { seen: await look(page), complaints: complaints.splice(0) }
+        return { seen: await theme(page), complaints: complaints.splice(0) }
       }
     },
     [Symbol.asyncDispose]: async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { vi } from 'vitest'
-import { CleanUp } from '../../../core/clean-up.js'
+import { Disposables } from '../../../core/disposables.js'
 import { freePort } from '../free-port.js'
 import { makeToken } from './softhsm/token.js'
 
@@ -41,26 +41,26 @@ const appears = (path: string): Promise<void> => eventually(() => existsSync(pat
 
 /** What was started ends also when what follows it fails. */
 const make = async (
-  begin: (cleanUp: CleanUp) => Promise<Omit<RealToken, typeof Symbol.asyncDispose>>,
+  begin: (disposables: Disposables) => Promise<Omit<RealToken, typeof Symbol.asyncDispose>>,
 ): Promise<RealToken> => {
-  const cleanUp = new CleanUp()
+  const disposables = new Disposables()
   try {
-    return { ...(await begin(cleanUp)), [Symbol.asyncDispose]: () => cleanUp.close() }
+    return { ...(await begin(disposables)), [Symbol.asyncDispose]: () => disposables.close() }
   } catch (error) {
-    await cleanUp.close()
+    await disposables.close()
     throw error
   }
 }
 
 /** SoftHSM behind `p11-kit server`: each thread that loads the client has an instance of the library. */
 export const p11KitToken = (module: string): Promise<RealToken> =>
-  make(async (cleanUp) => {
+  make(async (disposables) => {
     const token = await makeToken()
-    cleanUp.add(() => token[Symbol.asyncDispose]())
+    disposables.add(() => token[Symbol.asyncDispose]())
     const socket = join(token.directory, 'p11-kit')
     const args = ['server', '--foreground', '--provider', token.module, '--name', socket, `pkcs11:token=${token.label}`]
     const server = spawn('p11-kit', args, { env: { ...process.env, ...token.environment }, stdio: 'ignore' })
-    cleanUp.add(() => stop(server))
+    disposables.add(() => stop(server))
     await appears(socket)
     const { label, pin } = token
     const environment = { P11_KIT_SERVER_ADDRESS: `unix:path=${socket}` }
@@ -113,9 +113,9 @@ const isListening = (port: number): Promise<boolean> =>
 
 /** A TPM 2.0 in software, behind its resource manager on a bus of its own. */
 export const tpmToken = (module: string): Promise<RealToken> =>
-  make(async (cleanUp) => {
+  make(async (disposables) => {
     const directory = await mkdtemp(join(tmpdir(), 'signet-tpm-'))
-    cleanUp.add(() => rm(directory, { recursive: true }))
+    disposables.add(() => rm(directory, { recursive: true }))
     const [state, store, bus] = ['state', 'store', 'bus'].map((name) => join(directory, name)) as [
       string,
       string,
@@ -127,7 +127,7 @@ export const tpmToken = (module: string): Promise<RealToken> =>
     const port = await twoPorts()
     const keep = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): void => {
       const child = spawn(program, args, { env, stdio: 'ignore' })
-      cleanUp.add(() => stop(child))
+      disposables.add(() => stop(child))
     }
     const channels = ['--server', `type=tcp,port=${port}`, '--ctrl', `type=tcp,port=${port + 1}`]
     keep('swtpm', [

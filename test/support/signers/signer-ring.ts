@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { keyPurposes } from '../../../config/sections.js'
 import { openKeyRing, type KeyConfiguration, type KeyRingOptions } from '../../../core/keys/key-ring.js'
-import type { KeyPurpose, MadeSignature, SignatureOrder } from '../../../core/keys/ports.js'
+import type { KeyPurpose, MadeSignature, SigningRequest } from '../../../core/keys/ports.js'
 import { verifySignature } from '../../../core/jose/verify-signature.js'
 import type { AuditEvent } from '../../../core/observe/audit.js'
 import { signingInput } from '../../../core/tokens/compact-serializer.js'
@@ -58,7 +58,7 @@ export const openChaosRing = async (
 let count = 0
 
 /** What the issuer asks for. */
-export const order = (more: Partial<SignatureOrder> = {}): SignatureOrder => ({
+export const order = (more: Partial<SigningRequest> = {}): SigningRequest => ({
   purpose: 'access_token',
   alg: 'ES256',
   priority: 'machine',

@@ -1,23 +1,23 @@
 import { performance } from 'node:perf_hooks'
 import { Unavailable } from '../unavailable.js'
 import { signingName, type RingView } from './key-states.js'
-import { KeyRefused, type KeyRing, type SignatureOrder, type SignatureTrace } from './ports.js'
-import type { KeyTrust, OpenedKey, RingKey } from './ring-key.js'
+import { KeyRefused, type KeyRing, type SigningRequest, type SignatureTrace } from './ports.js'
+import type { KeyStatus, OpenedKey, RingKey } from './ring-key.js'
 import { BadSignature, type SignerSupervisor } from './signer-supervisor.js'
 
-export interface SigningRoom {
+export interface SignDependencies {
   readonly view: () => RingView
   /** By signer. A signer without a supervisor holds its keys in this process and is called directly. */
   readonly supervisors: ReadonlyMap<string, SignerSupervisor>
   /** Records that a key may not sign until it passes a probe. */
-  readonly distrust: (key: RingKey, trust: KeyTrust, reason: string) => void
-  readonly failedOver: (order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown) => void
+  readonly distrust: (key: RingKey, trust: KeyStatus, reason: string) => void
+  readonly failedOver: (order: SigningRequest, from: RingKey, to: RingKey, cause: unknown) => void
 }
 
 type Opened = RingKey & { readonly opened: OpenedKey }
 
 /** See `KeyRing.sign`: uses the first listed active key that is able to sign, and the next one when it fails. */
-export const createSign = (room: SigningRoom): KeyRing['sign'] => {
+export const createSign = (room: SignDependencies): KeyRing['sign'] => {
   const { view, supervisors, distrust, failedOver } = room
 
   /** The key does not sign until it passes a probe. Other errors may pass by themselves. */

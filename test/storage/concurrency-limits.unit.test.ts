@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
-import { createOccupancy } from '../../core/storage/occupancy.js'
-import type { Occupancy, StorageBackend } from '../../core/storage/ports.js'
+import { createConcurrencyLimits } from '../../core/storage/concurrency-limits.js'
+import type { ConcurrencyLimits, StorageBackend } from '../../core/storage/ports.js'
 
 // How many places one caller holds, by two processes on one store.
 
@@ -13,11 +13,11 @@ let now = Date.UTC(2026, 10, 20, 12)
 const clock = () => now
 const policy = { most: 10, bytes: 100, mostBytes: 1_000_000, ttlSeconds: 600 }
 let backends: readonly StorageBackend[]
-let all: readonly Occupancy[]
+let all: readonly ConcurrencyLimits[]
 
 beforeAll(async () => {
   backends = await Promise.all([1, 2].map(() => openEmbedded({ path: directory, clock })))
-  all = backends.map((backend) => createOccupancy(backend.counters('counters')))
+  all = backends.map((backend) => createConcurrencyLimits(backend.counters('counters')))
 })
 afterAll(async () => {
   for (const backend of backends) await backend[Symbol.asyncDispose]()

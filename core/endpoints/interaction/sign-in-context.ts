@@ -2,7 +2,7 @@ import type { SignInRequest } from '../../interaction/sign-in-method.js'
 import type { AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
 import type { Client, ClientDirectory } from '../../oauth/clients/client.js'
 import { recentSeconds } from '../authorization-flow/recent-sign-in.js'
-import type { CompleteVisit } from './start-sign-in.js'
+import type { CompleteContext } from './start-sign-in.js'
 import { openInteraction, type OwnInteraction } from './open-interaction.js'
 
 const askedBy = (client: Client, request: AuthorizationRequest): SignInRequest => ({
@@ -17,7 +17,7 @@ const askedBy = (client: Client, request: AuthorizationRequest): SignInRequest =
 })
 
 /** The context for one of our pages. */
-export const ownPageVisit = (own: OwnInteraction): CompleteVisit => ({
+export const ownPageContext = (own: OwnInteraction): CompleteContext => ({
   own,
   asked: {
     ...{ scopes: [], acrValues: [], uiLocales: [] },
@@ -26,18 +26,18 @@ export const ownPageVisit = (own: OwnInteraction): CompleteVisit => ({
 })
 
 /** The context for a client. */
-export const clientVisit = (own: OwnInteraction, client: Client, request: AuthorizationRequest): CompleteVisit => ({
+export const clientContext = (own: OwnInteraction, client: Client, request: AuthorizationRequest): CompleteContext => ({
   own,
   asked: askedBy(client, request),
   wanted: request.wantedAcr,
 })
 
 /** Throws `invalid_client` for a client that was removed, and `Unavailable`. */
-export const visitOf = async (
+export const contextOf = async (
   own: OwnInteraction,
   { clients }: { readonly clients: Pick<ClientDirectory, 'findEnabled'> },
-): Promise<CompleteVisit> => {
-  if (own.purpose.request === undefined) return ownPageVisit(own)
+): Promise<CompleteContext> => {
+  if (own.purpose.request === undefined) return ownPageContext(own)
   const { client, request } = await openInteraction(own, clients)
-  return clientVisit(own, client, request)
+  return clientContext(own, client, request)
 }

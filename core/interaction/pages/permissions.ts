@@ -1,4 +1,4 @@
-import type { Words } from '../languages/words.js'
+import type { Translator } from '../languages/translator.js'
 
 /** One line of what a client asks for. `raw` is text of the client's or the operator's own. */
 export interface Wish {
@@ -34,26 +34,32 @@ const claimNames = new Set([
   ...['phone_number_verified', 'address', 'updated_at'],
 ])
 
-const describeScope = (words: Words, scope: string, { title, description }: Partial<ScopeTexts> = {}): Wish => {
-  const text = words.own(title) ?? (scopeNames.has(scope) ? words.text(`scope.${scope}`) : undefined)
-  const about = words.own(description)
+const describeScope = (
+  translator: Translator,
+  scope: string,
+  { title, description }: Partial<ScopeTexts> = {},
+): Wish => {
+  const text = translator.own(title) ?? (scopeNames.has(scope) ? translator.text(`scope.${scope}`) : undefined)
+  const about = translator.own(description)
   return {
-    ...(text === undefined ? { text: words.text('wish.scope'), raw: scope } : { text }),
+    ...(text === undefined ? { text: translator.text('wish.scope'), raw: scope } : { text }),
     ...(about !== undefined && { description: about }),
   }
 }
 
-const describeClaim = (words: Words, claim: string): Wish =>
-  claimNames.has(claim) ? { text: words.text(`claim.${claim}`) } : { text: words.text('wish.claim'), raw: claim }
+const describeClaim = (translator: Translator, claim: string): Wish =>
+  claimNames.has(claim)
+    ? { text: translator.text(`claim.${claim}`) }
+    : { text: translator.text('wish.claim'), raw: claim }
 
-export type DescribeWishes = ReturnType<typeof createDescribeWishes>
+export type DescribePermissions = ReturnType<typeof createDescribePermissions>
 
 /** What the consent page lists: scopes in the words of the configuration or in plain words, other names as they are. */
-export const createDescribeWishes = (words: Words, texts: readonly ScopeTexts[]) => {
+export const createDescribePermissions = (translator: Translator, texts: readonly ScopeTexts[]) => {
   const byName = new Map(texts.map((scope) => [scope.name, scope]))
   return (scopes: readonly string[], claims: readonly string[], resources: readonly string[]): readonly Wish[] => [
-    ...scopes.map((scope) => describeScope(words, scope, byName.get(scope))),
-    ...claims.map((claim) => describeClaim(words, claim)),
-    ...resources.map((resource): Wish => ({ text: words.text('wish.resource'), raw: resource })),
+    ...scopes.map((scope) => describeScope(translator, scope, byName.get(scope))),
+    ...claims.map((claim) => describeClaim(translator, claim)),
+    ...resources.map((resource): Wish => ({ text: translator.text('wish.resource'), raw: resource })),
   ]
 }

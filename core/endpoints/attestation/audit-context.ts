@@ -4,7 +4,7 @@ import type { Handler, EndpointRequest, Reply } from '../message.js'
 import type { Refusals } from '../refusals.js'
 
 /** What is known about a request of the ceremony, for the audit log; never the factor's value or a challenge. */
-export interface CeremonyTrail {
+export interface CeremonyContext {
   step?: StatusQuestion['step']
   principal?: Principal
   /** Set when the principal has passed its factor, so the request has its own open challenge. */
@@ -17,7 +17,10 @@ export interface CeremonyTrail {
 }
 
 /** Fields that all events of the ceremony have. */
-export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, factor, evidence }: CeremonyTrail) => ({
+export const auditContextOf = (
+  { requestId }: EndpointRequest,
+  { step, principal, jkt, factor, evidence }: CeremonyContext,
+) => ({
   request_id: requestId,
   step,
   sub: principal?.subject,
@@ -30,15 +33,20 @@ export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, 
 
 /** Records who was refused, and by which rule. Requests over a limit are only counted in the metrics. */
 export const recordingRefusals =
-  (refusals: Refusals, answer: (http: EndpointRequest, seen: CeremonyTrail) => Promise<Reply>): Handler =>
+  (refusals: Refusals, answer: (http: EndpointRequest, seen: CeremonyContext) => Promise<Reply>): Handler =>
   async (http) => {
-    const seen: CeremonyTrail = {}
+    const seen: CeremonyContext = {}
     try {
       return await answer(http, seen)
     } catch (error) {
       if (error instanceof OAuthError && error.status !== 429) {
         const proved = seen.isProved ? { sub: seen.principal?.subject ?? '' } : {}
-        await refusals.record(http, { event: 'attestation.refused', why: error, trail: trailOf(http, seen), ...proved })
+        await refusals.record(http, {
+          event: 'attestation.refused',
+          why: error,
+          trail: auditContextOf(http, seen),
+          ...proved,
+        })
       }
       throw error
     }

@@ -1,4 +1,4 @@
-import type { CounterStore, Entered, Occupancy } from './ports.js'
+import type { CounterStore, Entered, ConcurrencyLimits } from './ports.js'
 
 /**
  * Slots that end at the same time: that time in milliseconds since the epoch, their number, and the bytes of their
@@ -26,7 +26,7 @@ const write = (slices: readonly Slice[]) => {
 }
 
 /** Counts slots in slices of time, so that the state stays a few hundred bytes whatever their number. */
-export const createOccupancy = (counters: CounterStore): Occupancy => ({
+export const createConcurrencyLimits = (counters: CounterStore): ConcurrencyLimits => ({
   enter: (namespace, id, { most, bytes, mostBytes, ttlSeconds }) =>
     counters.update<readonly Slice[], Entered>(namespace, id, (state = [], now) => {
       const sliceMs = Math.ceil((ttlSeconds * 1000) / slicesOfTtl)

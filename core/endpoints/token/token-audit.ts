@@ -3,7 +3,7 @@ import type { AuditLog } from '../../observe/audit.js'
 import type { SignatureRecord } from '../../tokens/sign-token.js'
 
 /** Identifies the answer. */
-interface Answered {
+interface TokenAnswer {
   readonly request_id: string
   readonly client_id: string
   readonly sub: string
@@ -11,14 +11,14 @@ interface Answered {
 }
 
 /** Records one answer in the audit log: every signature once, whatever happens to it, and what was issued. */
-export class TokenTrail {
+export class TokenAudit {
   /** What was signed so far. */
   readonly signatures: SignatureRecord[] = []
   readonly #audit: AuditLog
-  readonly #answered: Answered
+  readonly #answered: TokenAnswer
   #isRecorded = false
 
-  constructor(audit: AuditLog, answered: Answered) {
+  constructor(audit: AuditLog, answered: TokenAnswer) {
     this.#audit = audit
     this.#answered = answered
   }

@@ -7,15 +7,15 @@ import type { Config } from '../../config/schema.js'
 import type { Messages } from '../interaction/languages/built-in.js'
 import { findTemplateFaults } from '../interaction/pages/check-templates.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
-import { createLook, type Look } from '../interaction/pages/look.js'
+import { createTheme, type Theme } from '../interaction/pages/theme.js'
 import { meant, type Rule } from './rule.js'
 
 /** The section `ui` with the files that it names, relative to `directory`, and all that is wrong with them. */
-export const readLook = (
+export const readTheme = (
   ui: Salvaged<Config>['ui'],
   directory: string,
   messages: Messages,
-): { readonly look: Look; readonly problems: readonly Problem[] } => {
+): { readonly theme: Theme; readonly problems: readonly Problem[] } => {
   const read = (path: string): Buffer | string => {
     try {
       return readFileSync(resolve(directory, path))
@@ -32,10 +32,11 @@ export const readLook = (
       return `the folder ${path} ${describeReadFault(error)}`
     }
   }
-  const { look, faults } = createLook(ui ?? {}, { read, list })
-  const inTemplates = look.views.size === 0 || faults.length > 0 ? [] : findTemplateFaults(look, messages, loadAssets())
+  const { theme, faults } = createTheme(ui ?? {}, { read, list })
+  const inTemplates =
+    theme.views.size === 0 || faults.length > 0 ? [] : findTemplateFaults(theme, messages, loadAssets())
   const all = [...faults, ...inTemplates.map((message) => ({ path: ['templates'], message }))]
-  return { look, problems: all.map(({ path, message }) => ({ path: formatPath(['ui', ...path]), message })) }
+  return { theme, problems: all.map(({ path, message }) => ({ path: formatPath(['ui', ...path]), message })) }
 }
 
 /** Clients of the store are not known here. */

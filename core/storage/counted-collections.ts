@@ -8,12 +8,12 @@ import type {
   RecordLookup,
   RecordStore,
 } from './ports.js'
-import type { Share, Weight } from './shares.js'
+import type { Quota, Weight } from './quotas.js'
 
 // Collections whose entries count towards the quota of their class. A full quota refuses new entries, and nothing
 // else.
 
-const weigh = (share: Share, id: string, record: string, ttlSeconds: number): Weight => ({
+const weigh = (share: Quota, id: string, record: string, ttlSeconds: number): Weight => ({
   idBytes: Buffer.byteLength(id),
   recordBytes: Buffer.byteLength(record),
   until: share.clock() + ttlSeconds * 1000,
@@ -21,7 +21,7 @@ const weigh = (share: Share, id: string, record: string, ttlSeconds: number): We
 
 /** Counts entries, writes them, and subtracts them again when nothing was written. */
 const hold = async <R>(
-  share: Share,
+  share: Quota,
   weights: readonly Weight[],
   write: () => Promise<R>,
   isWritten: (result: R) => boolean = () => true,
@@ -40,7 +40,7 @@ const hold = async <R>(
   }
 }
 
-export const shareOneTime = <T>(share: Share, store: OneTimeStore<T>): OneTimeStore<T> => ({
+export const shareOneTime = <T>(share: Quota, store: OneTimeStore<T>): OneTimeStore<T> => ({
   put: (id, record, ttlSeconds) =>
     hold(share, [weigh(share, id, JSON.stringify(record), ttlSeconds)], () => store.put(id, record, ttlSeconds)),
   find: (id) => store.find(id),
@@ -48,7 +48,7 @@ export const shareOneTime = <T>(share: Share, store: OneTimeStore<T>): OneTimeSt
   redeem: (id) => store.redeem(id),
 })
 
-export const shareReplays = (share: Share, guard: EphemeralReplayGuard): EphemeralReplayGuard => ({
+export const shareReplays = (share: Quota, guard: EphemeralReplayGuard): EphemeralReplayGuard => ({
   claim: (namespace, id, ttlSeconds, earliest) =>
     hold(
       share,
@@ -63,8 +63,8 @@ export const shareReplays = (share: Share, guard: EphemeralReplayGuard): Ephemer
  * Entries kept for ever are not counted. `expiryOf` is for records that may be removed early: when they would have
  * expired, in milliseconds since the epoch.
  */
-export const shareLookup = <T>(
-  share: Share,
+export const countedLookup = <T>(
+  share: Quota,
   store: RecordLookup<T>,
   expiryOf?: (record: T) => number | undefined,
 ): RecordLookup<T> => ({
@@ -85,7 +85,7 @@ export const shareLookup = <T>(
 
 /** Counts the effect of an atomic change on an entry. An existing one may change even when the quota is full. */
 const countChange = async <R>(
-  share: Share,
+  share: Quota,
   change: (note: (before: Weight | undefined, after: Weight | undefined) => void) => Promise<R>,
 ): Promise<R> => {
   await share.ready()
@@ -97,12 +97,12 @@ const countChange = async <R>(
 }
 
 /** Like `shareLookup`, with listing and updates. */
-export const shareRecords = <T>(
-  share: Share,
+export const countedRecords = <T>(
+  share: Quota,
   store: RecordStore<T>,
   expiryOf?: (record: T) => number | undefined,
 ): RecordStore<T> => ({
-  ...shareLookup(share, store, expiryOf),
+  ...countedLookup(share, store, expiryOf),
   list: (after, limit) => store.list(after, limit),
   update: (id, decide) =>
     countChange(share, (note) =>
@@ -121,7 +121,7 @@ export const shareRecords = <T>(
 })
 
 export const shareDeviceCodes = <Request, Approval>(
-  share: Share,
+  share: Quota,
   codes: DeviceCodeStore<Request, Approval>,
 ): DeviceCodeStore<Request, Approval> => ({
   start: (id, record, ttlSeconds) => {
@@ -142,7 +142,7 @@ export const shareDeviceCodes = <Request, Approval>(
   redeem: (id) => codes.redeem(id),
 })
 
-export const shareCounters = (share: Share, counters: CounterStore): CounterStore => ({
+export const shareCounters = (share: Quota, counters: CounterStore): CounterStore => ({
   update: <State, Result>(namespace: string, id: string, decide: CounterDecision<State, Result>): Promise<Result> =>
     countChange(share, (note) =>
       counters.update<State, Result>(namespace, id, (current, now, forgetAt) => {

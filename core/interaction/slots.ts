@@ -1,10 +1,10 @@
 import type { Counts } from '../observe/counts.js'
-import type { Occupancy } from '../storage/ports.js'
+import type { ConcurrencyLimits } from '../storage/ports.js'
 import { Unavailable } from '../unavailable.js'
 import { addressBucket } from '../address-bucket.js'
 
 /** A place that an address has taken, to be given back. */
-export interface Place {
+export interface Slot {
   readonly bucket: string
   /** When it is free by itself: milliseconds since the epoch. */
   readonly until: number
@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** How many of one thing an address may have open at a time, over all processes, and how much of the store these may take. */
-export interface Places {
+export interface Slots {
   /**
    * Takes a place for so long, for a record that has so many bytes as JSON (`sizeOf`). `place` is absent for callers without an address, who are not counted. Throws
    * `Unavailable`.
@@ -23,14 +23,14 @@ export interface Places {
     ttlSeconds: number,
     recordBytes: number,
   ): Promise<
-    { readonly allowed: true; readonly place?: Place } | { readonly allowed: false; readonly retryAfterSeconds: number }
+    { readonly allowed: true; readonly place?: Slot } | { readonly allowed: false; readonly retryAfterSeconds: number }
   >
   /** Gives a place back. During an outage it stays taken until its time is over. */
-  leave(place: Place | undefined): Promise<void>
+  leave(place: Slot | undefined): Promise<void>
 }
 
 /** The room of one class of entries, in bytes of its store. */
-export interface PlacesRoom {
+export interface SlotSpace {
   /** What an entry takes whose record has so many bytes as JSON. */
   footprint(recordBytes: number): number
   /** What all of them may take together. */
@@ -40,12 +40,12 @@ export interface PlacesRoom {
 /** Of the room of a class, one address has a tenth. */
 const partOfAddress = 0.1
 
-export interface PlacesOptions {
-  readonly occupancy: Occupancy
+export interface SlotsOptions {
+  readonly occupancy: ConcurrencyLimits
   /** Names what is open in the store and in the metrics. */
   readonly limit: string
   readonly most: number
-  readonly room: PlacesRoom
+  readonly room: SlotSpace
   /** Callers that were refused, by limit. */
   readonly hits: Counts
 }
@@ -53,7 +53,7 @@ export interface PlacesOptions {
 /** Bytes of a record as JSON. */
 export const sizeOf = (record: unknown): number => Buffer.byteLength(JSON.stringify(record))
 
-export const createPlaces = ({ occupancy, limit, most, room, hits }: PlacesOptions): Places => ({
+export const createSlots = ({ occupancy, limit, most, room, hits }: SlotsOptions): Slots => ({
   async enter(address, ttlSeconds, recordBytes) {
     const bucket = addressBucket(address)
     if (bucket === undefined) return { allowed: true }

@@ -16,7 +16,7 @@ export interface Weight {
 }
 
 /** What one class of short-lived entries may use of a store. */
-export interface Share {
+export interface Quota {
   readonly name: string
   readonly clock: Clock
   /** Bytes in use, as far as this process knows, and the limit. */
@@ -36,7 +36,7 @@ export interface Share {
   sync(): Promise<void>
 }
 
-export interface ShareOptions {
+export interface QuotaOptions {
   readonly name: string
   /** The fraction of the store's capacity. */
   readonly part: number
@@ -76,7 +76,7 @@ const addTo = (slices: Map<number, number>, end: number, bytes: number): void =>
  * no extra round trips; about once a second it adds its count to the total in the store. The limit can thus be
  * exceeded only by what all processes write within a second.
  */
-export const createShare = ({ name, part, room, states, clock, component }: ShareOptions): Share => {
+export const createQuota = ({ name, part, room, states, clock, component }: QuotaOptions): Quota => {
   let known: Map<number, number> | undefined
   let own = new Map<number, number>()
   let sum = 0

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js'
 import type { Metrics } from '../observe/metrics.js'
 import type { CounterStore, EphemeralBackend } from '../storage/ports.js'
-import { createShare, type Share } from '../storage/shares.js'
+import { createQuota, type Quota } from '../storage/quotas.js'
 import { Unavailable } from '../unavailable.js'
 
 /**
@@ -29,9 +29,9 @@ const classes = {
   counters: { role: 'ephemeral', part: 0.08 },
 } as const
 
-export type ShareName = keyof typeof classes
+export type QuotaName = keyof typeof classes
 
-export type Shares = Readonly<Record<ShareName, Share>>
+export type Quotas = Readonly<Record<QuotaName, Quota>>
 
 const exchangeMs = 1_000
 /** A process that writes nothing looks as seldom as this what others have written. */
@@ -46,20 +46,20 @@ interface Backends {
 const statesOf = (backend: Pick<EphemeralBackend, 'counters'>): CounterStore => backend.counters('shares')
 
 /** Makes the schemas of the stores know where shares are kept. */
-export const openShareStates = ({ records, ephemeral }: Backends): void => {
+export const openQuotaStates = ({ records, ephemeral }: Backends): void => {
   statesOf(records)
   statesOf(ephemeral)
 }
 
 /** Watches the shares of this process until it is disposed of, and keeps no process alive. */
-export const openShares = (stores: Backends, clock: Clock): { readonly shares: Shares } & AsyncDisposable => {
-  const entries = Object.entries(classes).map(([name, { role, part }]): [string, Share] => {
+export const openQuotas = (stores: Backends, clock: Clock): { readonly shares: Quotas } & AsyncDisposable => {
+  const entries = Object.entries(classes).map(([name, { role, part }]): [string, Quota] => {
     const { room } = stores[role]
     const states = statesOf(stores[role])
-    return [name, createShare({ name, part, room, states, clock, component: `storage.${role}` })]
+    return [name, createQuota({ name, part, room, states, clock, component: `storage.${role}` })]
   })
   const all = entries.map(([, share]) => share)
-  const exchange = async (share: Share): Promise<void> => {
+  const exchange = async (share: Quota): Promise<void> => {
     try {
       await share.sync()
     } catch (error) {
@@ -75,7 +75,7 @@ export const openShares = (stores: Backends, clock: Clock): { readonly shares: S
   }, exchangeMs).unref()
 
   return {
-    shares: Object.fromEntries(entries) as Shares,
+    shares: Object.fromEntries(entries) as Quotas,
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
       await underway
@@ -85,7 +85,7 @@ export const openShares = (stores: Backends, clock: Clock): { readonly shares: S
 }
 
 /** Tells how full each share is. */
-export const observeShares = (metrics: Metrics, shares: Shares): void => {
+export const observeQuotas = (metrics: Metrics, shares: Quotas): void => {
   const gauge = (name: string, help: string, member: 'bytes' | 'limit'): void =>
     metrics.observe({
       type: 'gauge',
@@ -93,7 +93,7 @@ export const observeShares = (metrics: Metrics, shares: Shares): void => {
       help,
       labels: ['share'],
       read: () =>
-        Object.values(shares).map((share: Share) => ({ labels: { share: share.name }, value: share.read()[member] })),
+        Object.values(shares).map((share: Quota) => ({ labels: { share: share.name }, value: share.read()[member] })),
     })
   gauge('signet_store_share_bytes', 'Bytes that the short-lived entries of a class use in their store.', 'bytes')
   gauge('signet_store_share_limit_bytes', 'Bytes that they may use.', 'limit')

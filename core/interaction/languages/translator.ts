@@ -5,7 +5,7 @@ import { textIn } from './choose-language.js'
 type Values = Readonly<Record<string, string>>
 
 /** What pages are written with, in one language. */
-export interface Words {
+export interface Translator {
   /** A language tag (RFC 5646). */
   readonly language: string
   readonly dir: 'ltr' | 'rtl'
@@ -16,7 +16,7 @@ export interface Words {
   /** What stands before and after the one `{name}` of a text, which the view sets in markup of its own. */
   around(key: string): readonly [before: string, after: string]
   /** What an error says. */
-  said(words: Said): string
+  said(messages: Said): string
   /** Of no place in particular: nobody has told where the person is. In seconds since the epoch. */
   time(seconds: number): string
   /** How long ago something was, in whole minutes, hours or days. In seconds. */
@@ -28,7 +28,7 @@ export interface Words {
 /** Scripts of Unicode that are written from right to left and have languages that people choose. */
 const rightToLeft = new Set(['Adlm', 'Arab', 'Hebr', 'Mand', 'Nkoo', 'Rohg', 'Samr', 'Syrc', 'Thaa'])
 
-const directionOf = (language: string): Words['dir'] =>
+const directionOf = (language: string): Translator['dir'] =>
   rightToLeft.has(new Intl.Locale(language).maximize().script ?? '') ? 'rtl' : 'ltr'
 
 /** English without a country has the dates of most countries: the day first. */
@@ -48,7 +48,7 @@ const ageUnits = [
 ] as const
 
 /** Prepares everything that does not depend on a request. */
-export const createWords = (language: string, texts: Texts): Words => {
+export const createTranslator = (language: string, texts: Texts): Translator => {
   const prepared = new Map([...texts].map(([key, text]) => [key, partsOf(text)]))
   const times = new Intl.DateTimeFormat(formatsOf(language), {
     dateStyle: 'long',
@@ -64,14 +64,14 @@ export const createWords = (language: string, texts: Texts): Words => {
     if (parts === undefined) throw new Error(`There is no text ${key}.`)
     return parts
   }
-  const text: Words['text'] = (key, values) => {
+  const text: Translator['text'] = (key, values) => {
     const parts = find(key)
     return parts.length === 1 ? (parts[0] ?? '') : fill(parts, values ?? {})
   }
 
   /** By the object that the configuration has them in: pages ask for the same ones again and again. */
   const ownTexts = new WeakMap<object, string>()
-  const own: Words['own'] = (written) => {
+  const own: Translator['own'] = (written) => {
     if (written === undefined) return undefined
     const known = ownTexts.get(written)
     if (known !== undefined) return known

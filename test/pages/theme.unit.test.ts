@@ -6,8 +6,8 @@ import { checkLook, problemsOf } from '../support/server/check-look.js'
 import { onlyPassword } from '../support/server/only-password.js'
 
 const loginPage = async (ui: string, clientId?: string): Promise<string> => {
-  const { look } = await checkLook(ui)
-  const pages = createPages({ assetsPath: '/assets', assets: new Map([...loadAssets(), ...look.assets]), look })
+  const { theme } = await checkLook(ui)
+  const pages = createPages({ assetsPath: '/assets', assets: new Map([...loadAssets(), ...theme.assets]), theme })
   const client = clientId && { client: { clientId, name: 'An application' } }
   return pages.login({ ...onlyPassword(), action: '/post', csrf: 'c', ...client })
 }
@@ -81,8 +81,8 @@ describe('the section ui', () => {
   })
 
   it('derives a colour for dark pages, and has colours of text on buttons that can be read', async () => {
-    const { look } = await checkLook('ui: { accent: "#0b5d3b" }')
-    const sheet = [...look.assets.values()].map(({ body }) => body.toString()).join('')
+    const { theme } = await checkLook('ui: { accent: "#0b5d3b" }')
+    const sheet = [...theme.assets.values()].map(({ body }) => body.toString()).join('')
     const [light = '', dark = ''] = sheet.split('@media (prefers-color-scheme: dark)')
     const valueOf = (part: string, name: string) => new RegExp(`--${name}: (#[\\da-f]{6});`).exec(part)?.[1] ?? ''
     expect(valueOf(light, 'accent')).toBe('#0b5d3b')

@@ -1,7 +1,7 @@
 type Step = () => PromiseLike<void> | void
 
 /** What has to be undone, in reverse order of doing. */
-export class CleanUp {
+export class Disposables {
   readonly #steps: Step[] = []
 
   add(step: Step): void {

@@ -26,7 +26,7 @@ export interface Brand {
 }
 
 /** What a deployment makes of the pages. */
-export interface Look {
+export interface Theme {
   readonly brand: Brand
   /** On the pages of a client's requests, by `client_id`. */
   readonly byClient: ReadonlyMap<string, Brand>
@@ -37,7 +37,7 @@ export interface Look {
 }
 
 /** The pages as they come. */
-export const plainLook: Look = {
+export const plainTheme: Theme = {
   brand: { sheets: [], links: [] },
   byClient: new Map(),
   assets: new Map(),
@@ -59,14 +59,14 @@ interface BrandOptions extends Accent {
 }
 
 /** The section `ui` of a configuration; of a file with mistakes members may be missing. */
-export interface LookOptions extends BrandOptions {
+export interface ThemeOptions extends BrandOptions {
   readonly favicon?: string | undefined
   readonly stylesheet?: string | undefined
   readonly templates?: string | undefined
   readonly clients?: Readonly<Record<string, BrandOptions | undefined>> | undefined
 }
 
-export interface LookFault {
+export interface ThemeFault {
   /** Within the section: `['clients', 'teller', 'logo']`. */
   readonly path: readonly string[]
   readonly message: string
@@ -102,7 +102,7 @@ const findSheetFault = ({ contentType, body }: Asset): string | undefined => {
 }
 
 /** Each returns in words why something cannot be read. */
-export interface LookFiles {
+export interface ThemeFiles {
   /** The contents of a file. */
   read(path: string): Buffer | string
   /** Paths of what is in a folder. */
@@ -110,11 +110,11 @@ export interface LookFiles {
 }
 
 /** Reads the files that the section names, and finds what is wrong with them and with the colours. */
-export const createLook = (
-  ui: LookOptions,
-  { read, list }: LookFiles,
-): { readonly look: Look; readonly faults: readonly LookFault[] } => {
-  const faults: LookFault[] = []
+export const createTheme = (
+  ui: ThemeOptions,
+  { read, list }: ThemeFiles,
+): { readonly theme: Theme; readonly faults: readonly ThemeFault[] } => {
+  const faults: ThemeFault[] = []
   const assets = new Map<string, Asset>()
 
   const keep = (name: string, asset: Asset): string => {
@@ -210,5 +210,5 @@ export const createLook = (
   const byClient = new Map(
     Object.entries(ui.clients ?? {}).map(([id, options]) => [id, ofClient(options ?? {}, ['clients', id])] as const),
   )
-  return { look: { brand, byClient, assets, views: readViews() }, faults }
+  return { theme: { brand, byClient, assets, views: readViews() }, faults }
 }

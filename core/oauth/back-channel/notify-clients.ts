@@ -3,7 +3,7 @@ import { listSubjectRecords } from '../subjects/subject-records.js'
 import type { LogoutNotice, LogoutOutbox } from './outbox.js'
 import { sessionClientId, type SessionClient } from './session-clients.js'
 
-export interface TellClientsOptions {
+export interface NotifyClientsOptions {
   readonly sessionClients: RecordStore<SessionClient>
   readonly outbox: Pick<LogoutOutbox, 'add'>
   /** `backchannel_logout_uri` of a client; undefined: it has none, or is no client any more. Throws `Unavailable`. */
@@ -21,10 +21,10 @@ export interface ToldOf {
  * notice for each session of each client. Called before what it reports is written, so that no end goes untold. Throws
  * `Unavailable`.
  */
-export type TellClients = (subject: string, only?: ToldOf) => Promise<void>
+export type NotifyClients = (subject: string, only?: ToldOf) => Promise<void>
 
-export const createTellClients =
-  ({ sessionClients, outbox, findLogoutUri }: TellClientsOptions): TellClients =>
+export const createNotifyClients =
+  ({ sessionClients, outbox, findLogoutUri }: NotifyClientsOptions): NotifyClients =>
   async (subject, { sids, clientId } = {}) => {
     const all = await listSubjectRecords(sessionClients, subject)
     const over = all.filter(
