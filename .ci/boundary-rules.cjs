@@ -4,7 +4,7 @@ const product = '^(core|plugins|signers|stores|config|libraries)/'
 const ours = '^(core|plugins|signers|stores|config|libraries|test|bench)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
 const roots =
-  '^core/(address-bucket|clean-up|clock|deadline|disk-space|format-path|json|near-miss|opaque-token|package-root|plain-text|plugin-failure|fair-queue|recent-map|report-fault|unavailable|yes-or-no)\\.ts$'
+  '^core/(address-bucket|disposables|clock|deadline|disk-space|format-path|json|near-miss|opaque-token|package-root|plain-text|plugin-failure|fair-queue|recent-map|report-fault|unavailable|yes-or-no)\\.ts$'
 const npm = (names) => `(^|/)node_modules/(${names})/|^(${names})$`
 
 /** What the server, devices and verifiers must agree on. */

@@ -97,7 +97,7 @@ describe('the section attestation', () => {
   it('is missed where a client may exchange attestations, and nowhere else', async () => {
     const exchange = (rights: string) =>
       `  - { use: plugins/grants/token-exchange, options: { clients: { fleet: ${rights} } } }\n`
-    const idle = expect.stringContaining('takes attestations, and there is no section attestation')
+    const idle = expect.stringContaining('takes attestations, but there is no section attestation')
     const attested = '{ attestation_scope: { service: [] } }'
     expect(await problemsOf(full('token_exchange_enabled: true', exchange(attested)))).toEqual([idle])
     expect(await problemsOf(full('token_exchange_enabled: true', exchange('{}')))).toEqual([])

@@ -85,7 +85,7 @@ describe('devices at /account', () => {
     const [id, { csrf }] = [await idOf(here, 'phone-3'), await here.section('devices')]
     server.later(11 * minutes)
     const asked = await here.post('devices', { csrf, action: 'revoke', device: id })
-    expect(asked.html).toContain('to confirm that it is you')
+    expect(asked.html).toContain('to confirm it’s you')
     const renewed = await device.renew(attestation)
     const back = await here.agent.submit(asked.url, asked.html, { ...person })
     expect(back.url.pathname).toBe('/account/devices')
