@@ -10,12 +10,12 @@ export interface Nonces {
   /** What is handed out now. */
   readonly current: string
   readonly accepted: readonly string[]
-  /** No proof with one of them was made before: milliseconds since the epoch. */
+  /** No proof with one of these nonces was made earlier, in milliseconds since the epoch. */
   readonly since: number
 }
 
 export interface NonceOptions {
-  /** Of all replicas: what one hands out the others accept. */
+  /** Shared by all replicas, so that each accepts the nonces of the others. */
   readonly secrets: RecordStore<string>
   readonly clock: Clock
   /** Remembers proofs. When it has forgotten some, no nonce from before is accepted, and so none of those proofs. */

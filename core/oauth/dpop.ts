@@ -14,7 +14,7 @@ import { createNonces, type Nonces } from './dpop-nonce.js'
 import { OAuthError } from './errors.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 
-/** Seconds that a proof is good for after its `iat`. */
+/** Seconds that a proof is valid after its `iat`. */
 const maxAge = 60
 /** Seconds beyond any request's deadline. */
 const underway = 30
@@ -29,7 +29,7 @@ export interface DpopOptions {
   readonly secrets: RecordStore<string>
 }
 
-/** A proof as it came, and the request that it has to be of. */
+/** A presented proof, and the request that it must be for. */
 export interface PresentedProof {
   /** The value of the header `DPoP`. */
   readonly proof: string
@@ -40,14 +40,14 @@ export interface PresentedProof {
   readonly accessToken?: string
 }
 
-/** A proof that is right in all but one thing: whether it came before. */
+/** A proof that is valid except that it may be a replay. */
 export interface DpopProof {
   /** Thumbprint of the key (RFC 7638). */
   readonly jkt: string
   readonly alg: JwsAlg
   /** `DPoP-Nonce` for the client's next proof (RFC 9449 §8.2). */
   readonly headers: Readonly<Record<string, string>>
-  /** To be called when nothing else can refuse the request. Throws `invalid_dpop_proof` when it came before, `Unavailable`. */
+  /** Call when nothing else can refuse the request. Throws `invalid_dpop_proof` for a replay, and `Unavailable`. */
   claim(): Promise<void>
 }
 
@@ -56,11 +56,11 @@ export interface Dpop {
   readonly algs: readonly string[]
   /** Throws `invalid_dpop_proof` or `use_dpop_nonce`, both with a fresh `DPoP-Nonce`, or `Unavailable`. */
   check(presented: PresentedProof): Promise<DpopProof>
-  /** `DPoP-Nonce`, for who has sent no proof. Throws `Unavailable`. */
+  /** `DPoP-Nonce` for a client that sent no proof. Throws `Unavailable`. */
   nonceHeader(): Promise<Readonly<Record<string, string>>>
 }
 
-/** Demonstrating proof of possession (RFC 9449 §4.3): what is cheap to check comes before what is dear. */
+/** Demonstrating proof of possession (RFC 9449 §4.3). Cheap checks come before expensive ones. */
 export const createDpop = (options: DpopOptions): Dpop => {
   const { bases, clock, toleranceSeconds, proofs } = options
   const nonces = createNonces(options)
@@ -99,7 +99,8 @@ export const createDpop = (options: DpopOptions): Dpop => {
       alg,
       headers: { 'DPoP-Nonce': current },
       async claim() {
-        // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
+        // Lasts until no replica accepts it any more, with a clock that may be behind ours, and until a request in
+        // progress has ended.
         const end = Math.ceil(payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway
         const left = end - epochSeconds(clock)
         // A clock that was set forward since it was checked.

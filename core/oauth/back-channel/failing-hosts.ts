@@ -6,15 +6,15 @@ interface Failures {
   restsUntil: number
 }
 
-/** After so many failures in a row a host rests. */
+/** Consecutive failures after which a host is avoided for a while. */
 const mostInARow = 3
 const restMs = 10_000
 const maxHosts = 10_000
 
-/** Which hosts have failed just now: for them an attempt fails at once, so that thousands need not wait for a deadline each. */
+/** Hosts that failed recently. Further attempts fail at once, so that thousands need not wait for a deadline each. */
 export interface FailingHosts {
   rests(host: string): boolean
-  /** Has the last attempt failed? */
+  /** Whether the last attempt failed. */
   isFailing(host: string): boolean
   record(host: string, delivered: boolean): void
 }
@@ -24,7 +24,7 @@ export const createFailingHosts = (clock: Clock): FailingHosts => {
   return {
     rests(host) {
       const left = (hosts.get(host)?.restsUntil ?? -Infinity) - clock()
-      // A clock that was set back makes nothing last longer.
+      // Setting the clock back must not extend a lifetime.
       return left > 0 && left <= restMs
     },
     isFailing: (host) => hosts.get(host) !== undefined,

@@ -1,12 +1,12 @@
-/** What one host may cost: a slow one takes up its own lane, and no other. */
+/** Limits per host. A slow host fills its own lane, and no other. */
 export interface LaneLimits {
-  /** At work for one host at a time. */
+  /** Concurrent jobs for one host. */
   readonly atWork: number
-  /** Waiting for one host that has something at work. */
+  /** Waiting jobs for one host that has jobs running. */
   readonly waiting: number
-  /** At work for all hosts. Half of it is kept for hosts that have nothing at work. */
+  /** Concurrent jobs for all hosts. Half is reserved for hosts with nothing running. */
   readonly inAll: number
-  /** At work for all hosts that fail, one for each: a part of `inAll`. */
+  /** Concurrent jobs for all failing hosts, one each: a part of `inAll`. */
   readonly forFailing: number
 }
 
@@ -17,15 +17,18 @@ interface Lane {
   readonly waiting: Map<string, Work>
 }
 
-/** Does work for hosts, a few at a time for each, in the order in which it came. */
+/** Runs jobs for hosts in the order of arrival, a few at a time for each. */
 export interface Lanes {
-  /** False when there is no room: ask again later. True for an id that is here already. `work` handles its own errors. */
+  /**
+   * Returns false when there is no space: try again later. True for an id that is here already. `work` handles its
+   * own errors.
+   */
   offer(host: string, id: string, work: Work): boolean
-  /** Nothing that waits begins any more; resolves when what is at work has ended. */
+  /** Starts no more waiting jobs; resolves when the running ones have ended. */
   close(): Promise<void>
 }
 
-/** `isFailing`: has the host failed lately? `ended` is called after each piece of work. */
+/** `isFailing`: whether the host failed recently. `ended` is called after each job. */
 export const createLanes = (limits: LaneLimits, isFailing: (host: string) => boolean, ended: () => void): Lanes => {
   const lanes = new Map<string, Lane>()
   const atWork = new Map<string, Promise<void>>()

@@ -10,16 +10,15 @@ export interface NotifyClientsOptions {
   readonly findLogoutUri: (clientId: string) => Promise<string | undefined>
 }
 
-/** Of what a person has: nothing but what was granted in these sessions, or to this client. */
+/** Limits the notices to what was granted in these sessions, or to this client. */
 export interface ToldOf {
   readonly sids?: readonly string[]
   readonly clientId?: string
 }
 
 /**
- * Leaves word for the clients that got something in sessions of a person that they are over (OIDC Back-Channel Logout §2.5): one
- * notice for each session of each client. Called before what it reports is written, so that no end goes untold. Throws
- * `Unavailable`.
+ * Leaves notices for clients that got something in sessions of a person that ended (OIDC Back-Channel Logout §2.5),
+ * one per session and client. Called before the end is written, so that no end goes unreported. Throws `Unavailable`.
  */
 export type NotifyClients = (subject: string, only?: ToldOf) => Promise<void>
 

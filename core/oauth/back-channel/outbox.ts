@@ -2,25 +2,25 @@ import type { Clock } from '../../clock.js'
 import { newOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore, ReplayGuard } from '../../storage/ports.js'
 
-/** That a client has to hear of something. */
+/** A notice for a client. */
 export interface Notice {
   readonly clientId: string
-  /** The host that it is to be sent to: deliveries to one host wait for each other. */
+  /** The receiving host. Deliveries to one host wait for each other. */
   readonly host: string
 }
 
-/** That a client has to hear of the end of a session. */
+/** A notice to a client that a session has ended. */
 export interface LogoutNotice extends Notice {
-  /** The person, as our stores know it. */
+  /** The person's local subject. */
   readonly subject: string
   readonly sid: string
 }
 
 /** A notice that is to be delivered. */
 export type Delivery<N extends Notice> = N & {
-  /** That of a logout token. Every attempt has the same, so that a client can tell that it has heard already. */
+  /** `jti` of the logout token. All attempts have the same, so that a client can recognise a repetition. */
   readonly jti: string
-  /** Attempts that have failed. */
+  /** The number of failed attempts. */
   readonly failed: number
 }
 export type LogoutDelivery = Delivery<LogoutNotice>
@@ -31,46 +31,46 @@ export interface QueuedDelivery<N extends Notice> {
 }
 
 /**
- * The notices that are still to be delivered, in the store of records: what was added survives every process, and any
- * replica may deliver it. Everything throws `Unavailable`.
+ * Undelivered notices in the records store: they survive every process, and any replica may deliver them. Everything
+ * throws `Unavailable`.
  */
 export interface Outbox<N extends Notice> {
-  /** Durable when it resolves. Due a moment later: what it reports is written next. */
+  /** Durable when it resolves. Due a moment later, because what it reports is written next. */
   add(notices: readonly N[]): Promise<void>
-  /** What is due, the longest waiting first, at most `limit`, from after the id `after`. */
+  /** Due notices, longest waiting first, at most `limit`, starting after the id `after`. */
   due(after: string | undefined, limit: number): Promise<readonly QueuedDelivery<N>[]>
   /**
-   * True for one caller of all replicas, who makes this attempt. When nothing has become of it after a quarter of a minute,
-   * another caller may.
+   * True for one caller among all replicas, who makes this attempt. If it has no result after 15 seconds, another
+   * caller may.
    */
   claim(queued: QueuedDelivery<N>): Promise<boolean>
-  /** Puts the next attempt off. False, and nothing changes, when this was the last one. */
+  /** Postpones to the next attempt. Returns false, and changes nothing, when this was the last one. */
   postpone(queued: QueuedDelivery<N>): Promise<boolean>
   remove(queued: QueuedDelivery<N>): Promise<void>
-  /** Calls `listener` after each `add` of this process, with the milliseconds until what was added is due. */
+  /** Calls `listener` after each `add` of this process, with the milliseconds until the notices are due. */
   onAdded(listener: (milliseconds: number) => void): void
 }
 
 export type LogoutOutbox = Outbox<LogoutNotice>
 
 export interface OutboxOptions<N extends Notice> {
-  /** What its claims are told apart by from those of others. */
+  /** Distinguishes its claims from those of others. */
   readonly kind: 'logout_token' | 'ping'
   readonly records: RecordStore<Delivery<N>>
   readonly claims: ReplayGuard
   readonly clock: Clock
 }
 
-/** Milliseconds from the notice to the first attempt: what it reports is written by then. */
+/** Milliseconds from a notice to the first attempt, by when what it reports is written. */
 const settleMs = 250
 /** Milliseconds from one attempt to the next: three within a minute. */
 const pausesMs = [10_000, 45_000] as const
-/** More than an attempt takes. */
+/** Longer than an attempt takes. */
 const leaseSeconds = 15
-/** What nobody has delivered within a day, no client waits for. */
+/** After a day no client waits for a notice. */
 const ttlSeconds = 86_400
 
-/** In the order of ids those that are due first come first. */
+/** The order of ids is the order in which they are due. */
 const newId = (dueAt: number, jti: string): string => `${String(dueAt).padStart(15, '0')}.${jti}`
 const dueAtOf = (id: string): number => Number(id.slice(0, 15))
 
@@ -91,13 +91,13 @@ export const createOutbox = <N extends Notice>({ kind, records, claims, clock }:
     },
     async claim({ id, delivery: { jti, failed } }) {
       if (!(await claims.claim(kind, `${jti}.${String(failed)}`, leaseSeconds))) return false
-      // Whoever had it before may have finished since it was listed.
+      // The previous holder may have finished after it was listed.
       return (await records.find(id)) !== undefined
     },
     async postpone({ id, delivery }) {
       const pause = pausesMs[delivery.failed]
       if (pause === undefined) return false
-      // First the new one: a crash between the two delivers twice rather than never.
+      // The new one is written first, because a crash should deliver twice rather than never.
       await put({ ...delivery, failed: delivery.failed + 1 }, clock() + pause)
       await records.remove(id)
       return true

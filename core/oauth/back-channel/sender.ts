@@ -13,38 +13,38 @@ export type SendResult =
 
 export interface SenderOptions<N extends Notice> {
   readonly outbox: Outbox<N>
-  /** What the log says while nothing can be delivered for a reason of our own. */
+  /** The log message while nothing can be delivered for a reason of our own. */
   readonly complaint: string
-  /** Makes one attempt. Throws when it could not be made for a reason of our own: then it does not count. */
+  /** Makes one attempt. Throws when our side prevented it, and then it does not count. */
   readonly send: (delivery: Delivery<N>) => Promise<SendResult>
-  /** Called with what will not be delivered any more, before it is forgotten. */
+  /** Called for a delivery that is given up, before it is removed. */
   readonly abandoned: (delivery: Delivery<N>, reason: string) => Promise<void>
   readonly clock: Clock
   readonly log: Log
 }
 
 export interface Sender {
-  /** Looks into the outbox after so many milliseconds. */
+  /** Checks the outbox after so many milliseconds. */
   wake(milliseconds: number): void
   close(): Promise<void>
 }
 
-/** What another replica or a command added is found within this time. */
+/** Notices added by another replica or a command are found within this time. */
 const lookMs = 1000
-/** Between two looks, however much there is to do. */
+/** Minimum pause between two checks, however much there is to do. */
 const pauseMs = 100
 const pageSize = 100
-/** Records that one look reads, so that a backlog for one host costs the process little. */
+/** Records read in one check, so that a backlog for one host costs the process little. */
 const mostLookedAt = 1000
 const limits = { atWork: 4, waiting: 16, inAll: 128, forFailing: 32 }
 /** Milliseconds from one delivery to the next: forty a second leave the process to its requests. */
 const turnMs = 25
-/** Deliveries that need not wait for their turn after a while without any. */
+/** Deliveries that need not wait for their turn after an idle period. */
 const atOnce = 16
 
 /**
- * Delivers what is in the outbox, beside all that the process does for others: a few at a time for each host, one attempt at
- * a time for each delivery, over all replicas. Hosts that fail have a quarter of its places, one each.
+ * Delivers the outbox beside the other work of the process: a few at a time for each host, and one attempt at a time
+ * for each delivery, over all replicas. Failing hosts share a quarter of the capacity, one delivery each.
  */
 export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender => {
   const { outbox, send, abandoned, clock, log } = options

@@ -5,7 +5,7 @@ import type { Grant } from '../grants/grant.js'
 import { isOffline } from '../requests/scope.js'
 import { subjectRecordId } from '../subjects/subject-records.js'
 
-/** A client that was granted something in a session, and is to hear when the session is over. */
+/** A client that was granted something in a session, to be notified when the session ends. */
 export interface SessionClient {
   readonly subject: string
   readonly sid: string

@@ -1,17 +1,23 @@
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 
-/** One client and one person: ten requests cost no waiting, and then each one doubles it. An approval forgets them. */
+/**
+ * Ten requests of one client for one person cost no delay, and then each one doubles it. An approval resets the
+ * count.
+ */
 const perPerson: AttemptPolicy = { free: 10, baseDelaySeconds: 5, maxDelaySeconds: 900, forgetAfterSeconds: 3600 }
 
-/** Hints of one client that name nobody: a client that guesses is down to one a minute. */
+/** Hints of one client that match nobody: a guessing client is limited to one a minute. */
 const perClient: AttemptPolicy = { free: 30, baseDelaySeconds: 1, maxDelaySeconds: 60, forgetAfterSeconds: 3600 }
 
-/** How often a client may ask for people. Every member throws `Unavailable`; seconds to wait, 0: go on. */
+/**
+ * Limits how often a client may ask for people. Every method throws `Unavailable` and returns the seconds to wait, or
+ * 0.
+ */
 export interface BackchannelLimits {
-  /** Before the person is looked up, so that somebody who exists and somebody who does not are told alike. */
+  /** Counted before the person is looked up, so that existing and unknown people get the same answer. */
   takeHint(clientId: string): Promise<number>
-  /** The hint named somebody: it was no guess. */
+  /** The hint matched a person, so it was not a guess. */
   giveBackHint(clientId: string): Promise<void>
   takePerson(clientId: string, subject: string): Promise<number>
   clearPerson(clientId: string, subject: string): Promise<void>

@@ -2,7 +2,10 @@ import { withDeadline } from '../../deadline.js'
 import type { Log } from '../../observe/log.js'
 import { Unavailable } from '../../unavailable.js'
 
-/** That something waits for a person. What it is, their devices ask `/approvals`: a push service need not know. */
+/**
+ * A notice that a request waits for a person. Devices fetch its contents from `/approvals`, so a push service need
+ * not know it.
+ */
 export interface ApprovalNotice {
   /** The person, as devices are enrolled for. */
   readonly subject: string
@@ -12,12 +15,12 @@ export interface ApprovalNotice {
   readonly signal: AbortSignal
 }
 
-/** Wakes the devices of a person, by whatever reaches them. */
+/** Wakes the devices of a person, by any channel. */
 export interface ApprovalNotifier {
   readonly name: string
   /**
-   * Called once for each request, in the process that took it, while its client is answered: nobody waits for it, and it is not repeated.
-   * What it throws is logged.
+   * Called once per request, in the process that accepted it, while its client is answered. It is not awaited and not
+   * repeated; errors are logged.
    */
   notify(notice: ApprovalNotice): Promise<void>
 }
@@ -31,7 +34,7 @@ export interface NotifyDevicesOptions {
 export type NotifyDevices = (subject: string, expiresIn: number) => void
 
 const deadlineMs = 3000
-/** At work at a time: what a push service that hangs may hold. Beyond it devices find out when they ask. */
+/** Concurrent notifications, which a hanging push service can occupy. Beyond it devices find out when they poll. */
 const mostAtWork = 256
 
 export const createNotifyDevices = ({ notifiers, log }: NotifyDevicesOptions): NotifyDevices => {

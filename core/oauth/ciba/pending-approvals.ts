@@ -22,13 +22,13 @@ export interface PendingApproval extends WaitingApproval {
   readonly request: BackchannelRequest
 }
 
-/** What waits for the decision of a person. Every member throws `Unavailable`. */
+/** Requests that wait for a person's decision. Every method throws `Unavailable`. */
 export interface PendingApprovals {
   /** The oldest first. */
   list(subject: string): Promise<readonly PendingApproval[]>
   /**
-   * Denies one as the person does on a device: the client hears of it, and `by` says in the audit log who denied it. False when it is
-   * not pending for this person, or another decision was faster.
+   * Denies a request as the person would on a device: the client is notified, and `by` records in the audit log who
+   * denied it. Returns false when it is not pending for this person, or another decision came first.
    */
   deny(subject: string, approvalId: string, by: JsonObject): Promise<boolean>
 }

@@ -11,10 +11,10 @@ export const cibaGrant = 'urn:openid:params:grant-type:ciba'
 /** `amr` of an approval (RFC 8176): the device has proved possession of its key. */
 export const approvalMethods = ['pop'] as const
 
-/** What a client asks a person for, away from the person's browser (OpenID CIBA Core §7.1). */
+/** What a client asks a person for, outside the person's browser (OpenID CIBA Core §7.1). */
 export interface BackchannelRequest {
   readonly clientId: string
-  /** Whom it is about, and who alone decides. */
+  /** The person it is about, who alone decides. */
   readonly subject: string
   readonly scope: readonly string[]
   /** The resources that were asked for (RFC 8707). */
@@ -32,8 +32,8 @@ export interface BackchannelRequest {
 export type BackchannelApproval = Grant
 
 /**
- * What a device shows to the person, and signs a copy of with the decision (dynamic linking): all that the grant is made of,
- * and the name of the client.
+ * What a device shows to the person, and signs with the decision (dynamic linking): everything the grant is made of,
+ * and the client's name.
  */
 export const shownRequest = (request: BackchannelRequest, client: Client): JsonObject => {
   const { scope, resource, bindingMessage, authorizationDetails } = request

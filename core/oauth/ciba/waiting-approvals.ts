@@ -18,8 +18,8 @@ export interface PersonsApprovals {
 /** What waits for each person, at most so much. Every member throws `Unavailable`. */
 export interface WaitingApprovals {
   /**
-   * Notes a request, unless its client or all clients together have the most that may wait. One atomic step. Seconds to wait; 0: it
-   * is noted.
+   * Records a request, unless its client or all clients together have the maximum waiting. One atomic step. Returns
+   * the seconds to wait, or 0.
    */
   enter(subject: string, approval: WaitingApproval): Promise<number>
   leave(subject: string, approvalId: string): Promise<void>
@@ -27,7 +27,7 @@ export interface WaitingApprovals {
   list(subject: string): Promise<readonly WaitingApproval[]>
 }
 
-/** One client fills no more of a person's attention, and leaves room for others. */
+/** One client cannot fill a person's attention, and leaves space for others. */
 const mostOfClient = 3
 const mostOfPerson = 20
 

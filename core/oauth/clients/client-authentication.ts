@@ -41,7 +41,7 @@ const countCredentials = ({ params, header }: TokenRequest): number =>
   Number(params.has('client_secret')) +
   Number(params.has('client_assertion'))
 
-/** What is signed cannot be guessed. */
+/** A signed credential cannot be guessed. */
 const sendsSecret = ({ method }: ClientAuthenticator): boolean => method.startsWith('client_secret_')
 
 /**
@@ -101,10 +101,7 @@ export const createClientAuthentication = ({ authenticators, clients, guesses }:
     }
   }
 
-  /**
-   * Throws `invalid_client` (401, with `WWW-Authenticate` as RFC 6749 §5.2 asks), `invalid_request`,
-   * `temporarily_unavailable` (429), `Unavailable`.
-   */
+  /** The methods that the request may use: one that proves something, or those that the client may have registered. */
   return async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
     try {
       return await authenticate(request, signal)

@@ -5,7 +5,7 @@ import type { DpopProof } from '../dpop.js'
 import { OAuthError } from '../errors.js'
 import type { SenderConstraint } from '../grants/grant.js'
 
-/** What a client authentication method may look at. */
+/** The parts of a request that a client authentication method sees. */
 export interface TokenRequest {
   readonly params: ReadonlyMap<string, string>
   /** The endpoint that was asked: `POST`, and a path below the issuer such as `/token`. */
@@ -30,7 +30,7 @@ export interface BasicCredentials {
   readonly secret: string
 }
 
-/** What `detect` found. */
+/** The result of `detect`. */
 export interface Detection<E = unknown> {
   readonly clientId: string
   readonly evidence: E
@@ -41,7 +41,7 @@ export interface Detection<E = unknown> {
   readonly unproven?: true
 }
 
-/** What a method has found out beside that the client is the one it says. */
+/** What a method finds out in addition to the client's identity. */
 export interface ProvenClient {
   readonly confirmation?: SenderConstraint
   /**
@@ -57,9 +57,7 @@ export interface ProvenClient {
 export interface ClientAuthenticator<E = unknown> {
   /** The value of `token_endpoint_auth_method`. */
   readonly method: string
-  /**
-   * Does the request use this method? Pure: no store, no network. Throws `OAuthError` when it does, wrongly.
-   */
+  /** Whether the request uses this method. Pure: no store, no network. Throws `OAuthError` when it uses it wrongly. */
   detect(request: TokenRequest): Detection<E> | undefined
   /** Resolves when the evidence proves the client; throws `OAuthError('invalid_client')` or `Unavailable`. */
   authenticate(client: Client, evidence: E, signal: AbortSignal): Promise<ProvenClient>

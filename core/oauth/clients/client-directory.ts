@@ -7,7 +7,7 @@ import type { RecordLookup } from '../../storage/ports.js'
 
 type ClientLookup = Pick<RecordLookup<Client>, 'find'> & Partial<Pick<ClientDirectory, 'forget'>>
 
-/** How long a client may be used as it was, or be taken for unknown, after the store has changed. */
+/** How long a changed client may be used in its old state, or count as unknown, in seconds. */
 export const cachedSeconds = 5
 
 /** Of existing clients, and as many of unknown ids: questions about unknown ones evict no known one. */
@@ -33,7 +33,7 @@ export const cacheClients = (store: ClientLookup, clock: Clock): Required<Client
     const before = forgotten
     try {
       const client = await store.find(id)
-      // What was asked for before a client changed may be the client as it was.
+      // A read that started before a client changed may return its old state.
       if (forgotten !== before) return client
       const [kept, other] = client === undefined ? [unknown, known] : [known, unknown]
       other.delete(id)
@@ -53,7 +53,7 @@ export const cacheClients = (store: ClientLookup, clock: Clock): Required<Client
       const now = clock()
       for (const entries of [known, unknown, asking]) {
         const entry = entries.get(id)
-        // A clock that was set back makes nothing last longer.
+        // Setting the clock back must not extend a lifetime.
         if (entry === undefined || now >= entry.until || entry.until - now > cachedSeconds * 1000) continue
         return entry.client
       }
@@ -74,7 +74,7 @@ export interface DirectoryOptions {
   readonly log?: Log
 }
 
-/** What the configuration names, the store cannot change. */
+/** The store cannot change clients of the configuration. */
 export const createClientDirectory = (
   fixed: readonly Client[],
   store: ClientLookup,

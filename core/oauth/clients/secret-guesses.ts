@@ -3,7 +3,7 @@ import { RecentMap } from '../../recent-map.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 import { OAuthError } from '../errors.js'
 
-/** Machines that hold an old secret try on and on: a minute at most, so that they work soon after the new one is there. */
+/** Machines with an old secret keep trying. A minute at most, so that they work soon after getting the new one. */
 const policy: AttemptPolicy = { free: 10, baseDelaySeconds: 1, maxDelaySeconds: 60, forgetAfterSeconds: 3600 }
 
 /** At least half as many are remembered. Of one that is not, each process judges one guess more. */
@@ -33,7 +33,7 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
     })
   }
 
-  /** Counted before it is judged, so that guesses that come at once are counted too. */
+  /** Counted before the check, so that parallel guesses are counted too. */
   const judgeCounted = async <T>(id: string, judge: () => Promise<T>): Promise<T> => {
     await take(id)
     const judged = await judge()

@@ -49,8 +49,8 @@ export const findSectorFault = ({
 const byRedirect: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token', 'client_credentials'])
 
 /**
- * For a client that registers itself, and for nobody whom an operator vouches for. That a sector has its redirect URIs proves
- * something only where all answers go there: by any other grant it would get the subjects of whichever sector it names.
+ * For clients that register themselves. That a sector lists its redirect URIs proves something only when all answers
+ * go there; any other grant would give it the subjects of whichever sector it names.
  */
 export const findUnprovenSector = (
   client: Sectored & Pick<Client, 'subject_type' | 'grant_types'>,

@@ -4,7 +4,7 @@ import type { Began, RevocationStore } from '../../storage/ports.js'
 import { grantedAtOf } from './grant-id.js'
 import { personOf, signInOf, type SignIn } from '../subjects/subject-end.js'
 
-/** What one client may do for a person by one grant, and since when. */
+/** What one client may do for a person under one grant, and since when. */
 export interface Access {
   /** Asked first: of a person who has withdrawn nothing since, this is all that is asked. */
   readonly any: Began
@@ -37,7 +37,7 @@ export const accessOf = (
 
 type RevocationQuery = Pick<RevocationStore, 'isRevoked'>
 
-/** Was the access withdrawn since it was granted? Throws `Unavailable`. */
+/** Whether the access was withdrawn after it was granted. Throws `Unavailable`. */
 export const isAccessOver = async (revocations: RevocationQuery, access: Access | undefined): Promise<boolean> => {
   if (access === undefined || !(await revocations.isRevoked([], access.any))) return false
   const { any, person, subject, clientId } = access
@@ -55,8 +55,8 @@ export interface GrantInQuestion {
 }
 
 /**
- * Was the grant revoked, the access of its client withdrawn, or all that its person's sign-ins had opened ended? `ids`: more that
- * may be revoked. Throws `Unavailable`.
+ * Whether the grant was revoked, its client's access withdrawn, or everything that the person's sign-ins opened
+ * ended. `ids`: further ids that may be revoked. Throws `Unavailable`.
  */
 export const isGrantOver = async (
   revocations: RevocationQuery,
@@ -71,7 +71,7 @@ export const isGrantOver = async (
   return isRevoked || isOver
 }
 
-/** The same of an access token, by what was read of it. Throws `Unavailable`. */
+/** The same for an access token, from its claims. Throws `Unavailable`. */
 export const isTokenOver = async (
   revocations: RevocationQuery,
   {
@@ -101,8 +101,8 @@ export interface AccessEndOptions {
 }
 
 /**
- * Ends what a person has granted a client until now, or all clients, whether any list knows of it or not. Sessions go on, and what is
- * granted from now on is good. Throws `Unavailable`.
+ * Ends everything that a person has granted a client, or all clients, until now, listed or not. Sessions continue,
+ * and later grants are valid. Throws `Unavailable`.
  */
 export const endAccess = async (
   { revocations, clock, grantLifetime }: AccessEndOptions,

@@ -2,7 +2,7 @@ import { until } from '../../deadline.js'
 import { Unavailable } from '../../unavailable.js'
 import { errorStatus, OAuthError } from '../errors.js'
 
-/** What a plugin may throw goes on as it is; whatever else it throws is its bug, and no other plugin's outage. */
+/** Errors that a plugin may throw are passed on. Anything else is its bug, and never another plugin's outage. */
 const asFailure = (what: string, error: unknown, signal: AbortSignal): unknown => {
   if (error instanceof Unavailable) return error
   if (signal.aborted) return signal.reason

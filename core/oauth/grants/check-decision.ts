@@ -11,7 +11,7 @@ const fault = (what: string): never => {
   throw new Error(`the decision of a grant plugin cannot be issued: ${what}`)
 }
 
-/** Read once; what computes itself is refused: it may say something else the next time. */
+/** Each member is read once. Computed members are refused, because they may return something else the next time. */
 const ownValue = (object: object, name: string, fault: () => never): unknown => {
   const descriptor = Object.getOwnPropertyDescriptor(object, name)
   return descriptor !== undefined && 'value' in descriptor ? descriptor.value : fault()
@@ -137,7 +137,7 @@ const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
   },
 }
 
-/** What the decision continues must be the client's own, and bounds it. */
+/** What the decision continues must belong to the client, and limits it. */
 const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): void => {
   const { grant, redeem, subject, scope, audience = [], authorizationDetails = [] } = decision
   if (grant === undefined) {
@@ -155,7 +155,7 @@ const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): vo
 
 type RequestedGrant = Pick<GrantRequest, 'client' | 'scope' | 'resource' | 'audience'>
 
-/** What was asked for bounds what is given (RFC 6749 §3.3, RFC 8707 §2.2). */
+/** The request limits what is granted (RFC 6749 §3.3, RFC 8707 §2.2). */
 const narrow = ({ scope, grant, audience = grant?.resource }: GrantDecision, requested: RequestedGrant) => {
   const given = requested.scope.length > 0 ? scope.filter((name) => requested.scope.includes(name)) : scope
   if (requested.resource.length === 0) return { scope: given, ...(audience && { audience }) }
