@@ -8,53 +8,22 @@ const policy: AttemptPolicy = { free: 3, baseDelaySeconds: 2, maxDelaySeconds: 1
 const allowed = { allowed: true, retryAfterSeconds: 0 }
 const refused = (retryAfterSeconds: number) => ({ allowed: false, retryAfterSeconds })
 
-/** The part of the storage contract that counts guesses. */
-export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>, describe: Describe): void => {
+/** The limiter on the counters of the store under test, and what takes attempts from it. */
+const prepare = ({ backend }: Subject<EphemeralBackend>) => {
+  const attempts = () => createAttemptLimiter(backend().counters('contract_counters'))
+  const take = (id: string) => attempts().take('n', id, policy)
+  const takeSome = async (id: string, count: number) => {
+    const taken = []
+    while (taken.length < count) taken.push(await take(id))
+    return taken
+  }
+  return { attempts, take, takeSome }
+}
+
+const givingBackCases = (subject: Subject<EphemeralBackend>, describe: Describe): void => {
+  const { pass } = subject
+  const { attempts, take, takeSome } = prepare(subject)
   describe('attempts', (it) => {
-    const attempts = () => createAttemptLimiter(backend().counters('contract_counters'))
-    const take = (id: string) => attempts().take('n', id, policy)
-    const takeSome = async (id: string, count: number) => {
-      const taken = []
-      while (taken.length < count) taken.push(await take(id))
-      return taken
-    }
-
-    it('gives some for nothing, then delays that double up to the longest', async () => {
-      const id = randomUUID()
-      deepEqual(await takeSome(id, 3), Array(3).fill(allowed))
-      deepEqual(await take(id), allowed)
-      for (const delay of [2, 4, 8, 10, 10]) {
-        deepEqual(await take(id), refused(delay))
-        pass(delay - 1)
-        deepEqual(await take(id), refused(1))
-        pass(1)
-        deepEqual(await take(id), allowed)
-      }
-    })
-
-    it('rounds what is left up to whole seconds', async () => {
-      const id = randomUUID()
-      await takeSome(id, 4)
-      pass(0.5)
-      deepEqual(await take(id), refused(2))
-      pass(1.499)
-      deepEqual(await take(id), refused(1))
-      pass(0.001)
-      deepEqual(await take(id), allowed)
-    })
-
-    it('forgets after a success, and after a long time', async () => {
-      const id = randomUUID()
-      await takeSome(id, 4)
-      deepEqual(await take(id), refused(2))
-      await attempts().clear('n', id)
-      deepEqual(await takeSome(id, 4), Array(4).fill(allowed))
-      deepEqual(await take(id), refused(2))
-      pass(100)
-      deepEqual(await takeSome(id, 4), Array(4).fill(allowed))
-      await attempts().clear('n', randomUUID())
-    })
-
     it('gives back one attempt, as if it had not come', async () => {
       const id = randomUUID()
       await takeSome(id, 1)
@@ -104,6 +73,48 @@ export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>
       const taken = [...(await takeMany(50)), ...(await takeMany(50)), ...(await takeMany(50))]
       equal(taken.filter((attempt) => attempt.allowed).length, 101)
     })
+  })
+}
+
+const countingCases = (subject: Subject<EphemeralBackend>, describe: Describe): void => {
+  const { clock, pass } = subject
+  const { attempts, take, takeSome } = prepare(subject)
+  describe('attempts', (it) => {
+    it('gives some for nothing, then delays that double up to the longest', async () => {
+      const id = randomUUID()
+      deepEqual(await takeSome(id, 3), Array(3).fill(allowed))
+      deepEqual(await take(id), allowed)
+      for (const delay of [2, 4, 8, 10, 10]) {
+        deepEqual(await take(id), refused(delay))
+        pass(delay - 1)
+        deepEqual(await take(id), refused(1))
+        pass(1)
+        deepEqual(await take(id), allowed)
+      }
+    })
+
+    it('rounds what is left up to whole seconds', async () => {
+      const id = randomUUID()
+      await takeSome(id, 4)
+      pass(0.5)
+      deepEqual(await take(id), refused(2))
+      pass(1.499)
+      deepEqual(await take(id), refused(1))
+      pass(0.001)
+      deepEqual(await take(id), allowed)
+    })
+
+    it('forgets after a success, and after a long time', async () => {
+      const id = randomUUID()
+      await takeSome(id, 4)
+      deepEqual(await take(id), refused(2))
+      await attempts().clear('n', id)
+      deepEqual(await takeSome(id, 4), Array(4).fill(allowed))
+      deepEqual(await take(id), refused(2))
+      pass(100)
+      deepEqual(await takeSome(id, 4), Array(4).fill(allowed))
+      await attempts().clear('n', randomUUID())
+    })
 
     it('is not made longer by a clock that is set back', async () => {
       const id = randomUUID()
@@ -133,4 +144,10 @@ export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>
       }
     })
   })
+}
+
+/** The part of the storage contract that counts guesses. */
+export const attemptCases = (subject: Subject<EphemeralBackend>, describe: Describe): void => {
+  givingBackCases(subject, describe)
+  countingCases(subject, describe)
 }

@@ -3,23 +3,63 @@ import { randomUUID } from 'node:crypto'
 import type { EphemeralBackend } from '../../storage/ports.js'
 import { oddRecords, type Describe, type Subject } from './subject.js'
 
-/** The part of the storage contract about states that many change concurrently. */
-export const counterCases = ({ backend, open, clock, pass }: Subject<EphemeralBackend>, describe: Describe): void => {
-  describe('counters', (it) => {
-    const counters = () => backend().counters('contract_counters')
-    const peek = (id: string, namespace = 'n') =>
-      counters().update<unknown, unknown>(namespace, id, (current) => ({ result: current }))
-    const set = (id: string, state: unknown, seconds = 60) =>
-      counters().update(id === '' ? 'm' : 'n', id, (_, now) => ({
-        result: undefined,
-        write: { state, forgetAt: now + seconds * 1000 },
-      }))
-    const add = (from: Pick<EphemeralBackend, 'counters'>, id: string) =>
-      from.counters('contract_counters').update<number, number>('n', id, (current = 0, now) => ({
-        result: current + 1,
-        write: { state: current + 1, forgetAt: now + 60_000 },
-      }))
+/** The counters of the store under test, and what reads and changes them. */
+const prepare = ({ backend }: Subject<EphemeralBackend>) => {
+  const counters = () => backend().counters('contract_counters')
+  const peek = (id: string, namespace = 'n') =>
+    counters().update<unknown, unknown>(namespace, id, (current) => ({ result: current }))
+  const set = (id: string, state: unknown, seconds = 60) =>
+    counters().update(id === '' ? 'm' : 'n', id, (_, now) => ({
+      result: undefined,
+      write: { state, forgetAt: now + seconds * 1000 },
+    }))
+  const add = (from: Pick<EphemeralBackend, 'counters'>, id: string) =>
+    from.counters('contract_counters').update<number, number>('n', id, (current = 0, now) => ({
+      result: current + 1,
+      write: { state: current + 1, forgetAt: now + 60_000 },
+    }))
+  return { counters, peek, set, add }
+}
 
+const concurrentCases = (subject: Subject<EphemeralBackend>, describe: Describe): void => {
+  const { backend, open, pass } = subject
+  const { counters, peek, set, add } = prepare(subject)
+  describe('counters', (it) => {
+    it('counts each of 50 parallel callers once, also of two backends and when an old state just expired', async () => {
+      const id = randomUUID()
+      await using other = await open()
+      await set(id, 1000, 1)
+      pass(1)
+      const counted = await Promise.all(Array.from({ length: 50 }, (_, n) => add(n % 2 === 0 ? backend() : other, id)))
+      deepEqual(
+        counted.toSorted((a, b) => a - b),
+        Array.from({ length: 50 }, (_, n) => n + 1),
+      )
+      equal(await peek(id), 50)
+    })
+
+    it('puts a change and a removal that cross in one order', async () => {
+      const id = randomUUID()
+      await set(id, 1)
+      let asked = 0
+      const late: Promise<void>[] = []
+      // Another caller removes the state during the first call.
+      const result = counters().update<number, string>('n', id, (current, now) => {
+        if (asked++ === 0) late.push(counters().update('n', id, () => ({ result: undefined, write: null })))
+        return { result: String(current), write: { state: (current ?? 0) + 1, forgetAt: now + 60_000 } }
+      })
+      const first = await result
+      await Promise.all(late)
+      // Either the removal came first and the count restarts, or it came last.
+      equal(await peek(id), first === '1' ? undefined : 1)
+    })
+  })
+}
+
+const stateCases = (subject: Subject<EphemeralBackend>, describe: Describe): void => {
+  const { backend, clock, pass } = subject
+  const { counters, peek, set, add } = prepare(subject)
+  describe('counters', (it) => {
     it('keeps a state until its time, and shows it to the next caller with the time of the store', async () => {
       const id = randomUUID()
       equal(await peek(id), undefined)
@@ -71,35 +111,6 @@ export const counterCases = ({ backend, open, clock, pass }: Subject<EphemeralBa
       equal(await peek(id), 1)
     })
 
-    it('counts each of 50 parallel callers once, also of two backends and when an old state just expired', async () => {
-      const id = randomUUID()
-      await using other = await open()
-      await set(id, 1000, 1)
-      pass(1)
-      const counted = await Promise.all(Array.from({ length: 50 }, (_, n) => add(n % 2 === 0 ? backend() : other, id)))
-      deepEqual(
-        counted.toSorted((a, b) => a - b),
-        Array.from({ length: 50 }, (_, n) => n + 1),
-      )
-      equal(await peek(id), 50)
-    })
-
-    it('puts a change and a removal that cross in one order', async () => {
-      const id = randomUUID()
-      await set(id, 1)
-      let asked = 0
-      const late: Promise<void>[] = []
-      // Another caller removes the state during the first call.
-      const result = counters().update<number, string>('n', id, (current, now) => {
-        if (asked++ === 0) late.push(counters().update('n', id, () => ({ result: undefined, write: null })))
-        return { result: String(current), write: { state: (current ?? 0) + 1, forgetAt: now + 60_000 } }
-      })
-      const first = await result
-      await Promise.all(late)
-      // Either the removal came first and the count restarts, or it came last.
-      equal(await peek(id), first === '1' ? undefined : 1)
-    })
-
     for (const [kind, state] of oddRecords) {
       it(`keeps ${kind} as it is`, async () => {
         const id = randomUUID()
@@ -129,4 +140,10 @@ export const counterCases = ({ backend, open, clock, pass }: Subject<EphemeralBa
       for (const [index, [namespace, name]] of pairs.entries()) equal(await peek(name, namespace), index)
     })
   })
+}
+
+/** The part of the storage contract about states that many change concurrently. */
+export const counterCases = (subject: Subject<EphemeralBackend>, describe: Describe): void => {
+  concurrentCases(subject, describe)
+  stateCases(subject, describe)
 }

@@ -277,5 +277,8 @@ const expiryCases = (subject: Subject, describe: Describe): void => {
 
 /** The part of the storage contract on device codes. */
 export const deviceCodeCases = (subject: Subject, describe: Describe): void => {
-  for (const cases of [startCases, pollCases, decisionCases, expiryCases]) cases(subject, describe)
+  startCases(subject, describe)
+  pollCases(subject, describe)
+  decisionCases(subject, describe)
+  expiryCases(subject, describe)
 }

@@ -5,16 +5,67 @@ import type { RefreshFamily } from '../../storage/ports.js'
 import { matches } from './matches.js'
 import type { Describe, Subject } from './subject.js'
 
-/** The part of the storage contract about refresh families. */
-export const familyCases = ({ backend, clock, pass }: Subject, describe: Describe): void => {
+/** The families of the store under test, and a new one. */
+const prepare = ({ backend, clock }: Subject) => {
+  const families = () => backend().refreshFamilies<JsonValue>('contract_families')
+  const newFamily = (): RefreshFamily<JsonValue> => ({
+    grant: { sub: 'alice' },
+    current: 'h1',
+    absoluteExpiry: clock() + 1_000_000,
+  })
+  return { families, newFamily }
+}
+
+const endCases = (subject: Subject, describe: Describe): void => {
+  const { clock, pass } = subject
+  const { families, newFamily } = prepare(subject)
   describe('refresh families', (it) => {
-    const families = () => backend().refreshFamilies<JsonValue>('contract_families')
-    const newFamily = (): RefreshFamily<JsonValue> => ({
-      grant: { sub: 'alice' },
-      current: 'h1',
-      absoluteExpiry: clock() + 1_000_000,
+    it('lets no rotation pass the absolute expiry', async () => {
+      const id = randomUUID()
+      await families().start(id, { ...newFamily(), absoluteExpiry: clock() + 150_000 }, 100)
+      pass(90)
+      const rotation = { presented: 'h1', successor: { hash: 'h2', salt: 's' }, idleTtlSeconds: 100 }
+      equal((await families().rotate(id, rotation)).outcome, 'won')
+      pass(59)
+      ok((await families().find(id)) !== undefined)
+      pass(1)
+      equal(await families().find(id), undefined)
+      deepEqual(await families().rotate(id, { presented: 'h2', idleTtlSeconds: 100 }), { outcome: 'unknown' })
     })
 
+    it('starts none past the absolute expiry, and none twice', async () => {
+      const [id, other] = [randomUUID(), randomUUID()]
+      await families().start(id, { ...newFamily(), absoluteExpiry: clock() + 10_000 }, 100)
+      await rejects(families().start(id, newFamily(), 100))
+      pass(10)
+      equal(await families().find(id), undefined)
+      await families().start(other, newFamily(), 100)
+      ok((await families().find(other)) !== undefined)
+    })
+
+    it('is gone after remove, which may come again', async () => {
+      const id = randomUUID()
+      await families().start(id, newFamily(), 100)
+      await families().remove(id)
+      equal(await families().find(id), undefined)
+      deepEqual(await families().rotate(id, { presented: 'h1', idleTtlSeconds: 100 }), { outcome: 'unknown' })
+      await families().remove(id)
+    })
+
+    it('leaves nothing alive when removed and rotated at once', async () => {
+      const id = randomUUID()
+      await families().start(id, newFamily(), 100)
+      const rotation = { presented: 'h1', successor: { hash: 'h2', salt: 's' }, idleTtlSeconds: 100 }
+      await Promise.all([families().rotate(id, rotation), families().remove(id), families().rotate(id, rotation)])
+      equal(await families().find(id), undefined)
+    })
+  })
+}
+
+const rotationCases = (subject: Subject, describe: Describe): void => {
+  const { clock, pass } = subject
+  const { families, newFamily } = prepare(subject)
+  describe('refresh families', (it) => {
     it('rotates: the successor is current, what it replaced is previous', async () => {
       const id = randomUUID()
       const family = newFamily()
@@ -65,38 +116,6 @@ export const familyCases = ({ backend, clock, pass }: Subject, describe: Describ
       equal(await families().find(id), undefined)
     })
 
-    it('lets no rotation pass the absolute expiry', async () => {
-      const id = randomUUID()
-      await families().start(id, { ...newFamily(), absoluteExpiry: clock() + 150_000 }, 100)
-      pass(90)
-      const rotation = { presented: 'h1', successor: { hash: 'h2', salt: 's' }, idleTtlSeconds: 100 }
-      equal((await families().rotate(id, rotation)).outcome, 'won')
-      pass(59)
-      ok((await families().find(id)) !== undefined)
-      pass(1)
-      equal(await families().find(id), undefined)
-      deepEqual(await families().rotate(id, { presented: 'h2', idleTtlSeconds: 100 }), { outcome: 'unknown' })
-    })
-
-    it('starts none past the absolute expiry, and none twice', async () => {
-      const [id, other] = [randomUUID(), randomUUID()]
-      await families().start(id, { ...newFamily(), absoluteExpiry: clock() + 10_000 }, 100)
-      await rejects(families().start(id, newFamily(), 100))
-      pass(10)
-      equal(await families().find(id), undefined)
-      await families().start(other, newFamily(), 100)
-      ok((await families().find(other)) !== undefined)
-    })
-
-    it('is gone after remove, which may come again', async () => {
-      const id = randomUUID()
-      await families().start(id, newFamily(), 100)
-      await families().remove(id)
-      equal(await families().find(id), undefined)
-      deepEqual(await families().rotate(id, { presented: 'h1', idleTtlSeconds: 100 }), { outcome: 'unknown' })
-      await families().remove(id)
-    })
-
     it('lets one of 50 parallel rotations win, and all see its successor', async () => {
       const id = randomUUID()
       await families().start(id, newFamily(), 100)
@@ -117,13 +136,11 @@ export const familyCases = ({ backend, clock, pass }: Subject, describe: Describ
         })
       }
     })
-
-    it('leaves nothing alive when removed and rotated at once', async () => {
-      const id = randomUUID()
-      await families().start(id, newFamily(), 100)
-      const rotation = { presented: 'h1', successor: { hash: 'h2', salt: 's' }, idleTtlSeconds: 100 }
-      await Promise.all([families().rotate(id, rotation), families().remove(id), families().rotate(id, rotation)])
-      equal(await families().find(id), undefined)
-    })
   })
+}
+
+/** The part of the storage contract about refresh families. */
+export const familyCases = (subject: Subject, describe: Describe): void => {
+  endCases(subject, describe)
+  rotationCases(subject, describe)
 }
