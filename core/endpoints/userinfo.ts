@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
-import type { AccountLookup } from '../oauth/subjects/account.js'
+import { accountOfLive, findAccount, type AccountLookup } from '../oauth/subjects/account.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientDirectory } from '../oauth/clients/client.js'
 import type { Dpop } from '../oauth/dpop.js'
@@ -96,7 +96,9 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
       throw new OAuthError('insufficient_user_authentication', unmet.description, {
         headers: challenge(scheme, 'insufficient_user_authentication', unmet.parameters),
       })
-    const account = (await accounts.find(subject, request.signal)) ?? refuse('the account is gone or disabled')
+    // A token without a sign-in cannot have ended with one.
+    const find = signIn === undefined ? findAccount : accountOfLive
+    const account = (await find(accounts, subject, request.signal)) ?? refuse('the account is gone or disabled')
     return { client, account, scope, requested: strings(claims['userinfo_claims']), jti, proof }
   }
 

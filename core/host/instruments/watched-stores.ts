@@ -1,4 +1,4 @@
-import { Counts, DurationsBy } from '../../observe/counts.js'
+import { Counts, DurationsBy, type Tally } from '../../observe/counts.js'
 import type { Metrics } from '../../observe/metrics.js'
 import type { Tracing } from '../../observe/tracing.js'
 import type { EphemeralBackend, StorageBackend } from '../../storage/ports.js'
@@ -104,9 +104,16 @@ export const watchStores = (stores: Stores, metrics: Metrics, tracing: Tracing |
 
   const counted = (role: string, collection: string, operation: string, method: Method): Method => {
     const took = durations.of(role, operation)
+    const tallies = new Map<string, Tally>()
+    const tallyOf = (outcome: string): Tally => {
+      const tally = counts.of(role, collection, operation, outcome)
+      tallies.set(outcome, tally)
+      return tally
+    }
     const count = (start: number, outcome: string): void => {
       took.add(performance.now() - start)
-      counts.of(role, collection, operation, outcome).value++
+      const tally = tallies.get(outcome) ?? tallyOf(outcome)
+      tally.value++
     }
     return (...given) => {
       const start = performance.now()
