@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { collections } from '../core/collections/collections.js'
 import { createGrantIndex } from '../core/oauth/grants/grant-index.js'
+import { newGrantId } from '../core/oauth/grants/grant-id.js'
 import type { AuthorizationCode } from '../core/oauth/grants/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../core/opaque-token.js'
 import { openEmbedded } from '../stores/embedded/open-embedded.js'
@@ -41,7 +42,7 @@ const mint = async ({
 }: Request): Promise<string> => {
   const code = newOpaqueToken()
   const record: AuthorizationCode = {
-    grantId: randomUUID(),
+    grantId: newGrantId(Date.now),
     clientId,
     subject: 'alice',
     scope: scope.split(' '),

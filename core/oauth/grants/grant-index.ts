@@ -66,14 +66,13 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
   return {
     add: (grant) => write(grant, epochSeconds(clock), false),
     async complete(grant) {
+      // Every version that writes the time into the id writes the entry first.
+      if (grantedAtOf(grant.grantId) !== undefined) return
       const name = seenName(grant)
       if (seen.get(name) !== undefined) return
-      if ((await store.find(grantEntryId(grant))) !== undefined) {
-        seen.set(name, 'seen')
-        return
-      }
-      const granted = grantedAtOf(grant.grantId)
-      await write(grant, granted === undefined ? grant.authentication.auth_time : Math.floor(granted / 1000), true)
+      if ((await store.find(grantEntryId(grant))) === undefined)
+        await write(grant, grant.authentication.auth_time, true)
+      else seen.set(name, 'seen')
     },
     async remove(grant) {
       seen.delete(seenName(grant))
