@@ -1,5 +1,5 @@
 import { epochSeconds, type Clock } from '../clock.js'
-import { accountOfLive, type AccountLookup } from '../oauth/subjects/account.js'
+import type { AccountLookup } from '../oauth/subjects/account.js'
 import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientAuthentication } from '../oauth/clients/client-authentication.js'
@@ -112,7 +112,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
 
   /** No token of a deleted account is active. */
   const isPresent = async (subject: string, signal: AbortSignal): Promise<boolean> =>
-    accounts !== undefined && (await accountOfLive(accounts, subject, signal)) !== undefined
+    (accounts?.peek?.(subject) ?? (await accounts?.find(subject, signal))) !== undefined
 
   /** The answer, or the reason there is none. */
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {

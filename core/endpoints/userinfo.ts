@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
-import { accountOfLive, findAccount, type AccountLookup } from '../oauth/subjects/account.js'
+import type { AccountLookup } from '../oauth/subjects/account.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientDirectory } from '../oauth/clients/client.js'
 import type { Dpop } from '../oauth/dpop.js'
@@ -97,8 +97,10 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
         headers: challenge(scheme, 'insufficient_user_authentication', unmet.parameters),
       })
     // A token without a sign-in cannot have ended with one.
-    const find = signIn === undefined ? findAccount : accountOfLive
-    const account = (await find(accounts, subject, request.signal)) ?? refuse('the account is gone or disabled')
+    const account =
+      (signIn && accounts.peek?.(subject)) ??
+      (await accounts.find(subject, request.signal)) ??
+      refuse('the account is gone or disabled')
     return { client, account, scope, requested: strings(claims['userinfo_claims']), jti, proof }
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { accountOfLive, findAccount, type AccountLookup } from '../oauth/subjects/account.js'
+import type { AccountLookup } from '../oauth/subjects/account.js'
 import { isPublicClient, type Client, type ClientDirectory } from '../oauth/clients/client.js'
 import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/grants/device-code.js'
@@ -157,9 +157,7 @@ const findEnd = async (
   { client, signal }: Caller,
   { grant, redeem, subject, authentication }: GrantDecision,
 ): Promise<OAuthError | undefined> => {
-  const { accounts } = options
   const asking = options.clients.findEnabled(client.client_id)
-  const findPerson = redeem && grant ? accountOfLive : findAccount
   // A service's token has no person and no grant that could have ended.
   const [registered, isRevoked, account] =
     authentication === undefined && redeem === undefined
@@ -167,7 +165,7 @@ const findEnd = async (
       : await Promise.all([
           asking,
           redeem && grant && isOver(options, grant, redeem),
-          authentication && accounts && findPerson(accounts, subject, signal),
+          authentication && options.accounts?.find(subject, signal),
         ])
   // Remembered whatever else is refused: the next request is refused before anything is signed.
   if (isRevoked && grant) options.revokedGrants.set(grant.grantId, 'revoked')

@@ -175,7 +175,7 @@ describe('a revocation', () => {
   it('is counted in the metrics, and so are the lists and how long they took to build', async () => {
     const metrics = async () => {
       const text = await (await fetch(`${server.admin}/metrics`)).text()
-      const valueOf = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+      const valueOf = (name: string) => Number(new RegExp(`^${name}\\{issuer="[^"]+"\\} (\\d+)$`, 'm').exec(text)?.[1])
       return [
         valueOf('signet_status_lists'),
         valueOf('signet_status_list_revoked_entries'),

@@ -27,8 +27,8 @@ export interface AccountLookup {
   find(subject: string, signal: AbortSignal): Promise<Account | undefined>
   /**
    * The account as this process knows it without asking a store, or undefined where only `find` can tell. For accounts whose
-   * disabling ends what their sign-ins have opened, as `signet accounts disable` does: what comes of a grant or a token that is not
-   * over is not asked about again. Absent: undefined.
+   * disabling ends what their sign-ins have opened, as `signet accounts disable` does: `/userinfo` and introspection do not ask again
+   * about the person of a token that is not over. New tokens are prepared with it, and `find` is asked before one leaves. Absent: undefined.
    */
   peek?(subject: string): Account | undefined
   /**
@@ -39,19 +39,6 @@ export interface AccountLookup {
   /** Whether the subject is taken, also by an account that is disabled. Absent: as `find` says. Throws `Unavailable`. */
   has?(subject: string, signal: AbortSignal): Promise<boolean>
 }
-
-export const findAccount = (
-  accounts: AccountLookup,
-  subject: string,
-  signal: AbortSignal,
-): Promise<Account | undefined> => accounts.find(subject, signal)
-
-/** The account of a grant or a token that was seen not to be over. Throws `Unavailable`. */
-export const accountOfLive = (
-  accounts: AccountLookup,
-  subject: string,
-  signal: AbortSignal,
-): Account | undefined | Promise<Account | undefined> => accounts.peek?.(subject) ?? accounts.find(subject, signal)
 
 /** Whether a subject is taken. Throws `Unavailable`. */
 export type HasSubject = (subject: string, signal: AbortSignal) => Promise<boolean>
