@@ -39,7 +39,7 @@ describeWith(['softhsm2', 'opensc'], 'a service whose key is in an HSM', () => {
     expect(wrongPin).toMatchObject({ errorCode: 'KeyFailed', cause: expect.stringContaining('CKR_PIN_INCORRECT') })
     expect(noToken).toMatchObject({ errorCode: 'KeyFailed', cause: expect.stringContaining('0 tokens match another') })
     expect(noKey).toMatchObject({ errorCode: 'KeyFailed', cause: expect.stringContaining('no private key another') })
-    expect(otherCurve).toMatchObject({ errorCode: 'KeyFailed', cause: expect.stringContaining('not of P-256') })
+    expect(otherCurve).toMatchObject({ errorCode: 'KeyFailed', cause: expect.stringContaining('not a P-256 key') })
     expect(noModule).toMatchObject({ errorCode: 'KeyFailed' })
   })
 })
