@@ -12,35 +12,41 @@ import { revealPeople } from './people-in-claims.js'
 import { accessTokenProfile } from './profiles.js'
 import type { SignedToken } from './sign-token.js'
 
-/** An access token of ours, whole and in time or within the tolerance. Whether it was revoked is not asked here. */
+/**
+ * An access token of this issuer that is well formed and valid now, within the tolerance. It may have been revoked:
+ * that is not checked here.
+ */
 export interface IdentifiedAccessToken {
   readonly kind: 'access_token'
-  /** As the token has them. Frozen, as `revealed`. */
+  /** The claims as they are in the token, frozen like `revealed`. */
   readonly claims: JsonObject
-  /** With local subjects: for nobody but this server. */
+  /** The claims with local subjects, which only this server may see. */
   readonly revealed: JsonObject
   readonly clientId: string
-  /** The local one. */
+  /** The local subject. */
   readonly subject: string
   readonly jti: string
-  /** Ending it ends the token, too. */
+  /** The grant of the token. Ending the grant ends the token too. */
   readonly grantId: string
-  /** The sign-in that it comes from; undefined where no person stands behind it. Ending that ends the token, too. */
+  /**
+   * The sign-in that the token comes from, or undefined where no person is involved. Ending the sign-in ends the
+   * token too.
+   */
   readonly signIn: Began | undefined
-  /** What its client may do for the person. Withdrawing that ends the token, too. */
+  /** The access that the person has given the client. Withdrawing it ends the token too. */
   readonly access: Access | undefined
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
 
 export interface AccessTokenVerifier {
-  /** What an access token of this issuer says; undefined for whatever is none. Throws `Unavailable`. */
+  /** Returns what an access token of this issuer says, and undefined for any other text. Throws `Unavailable`. */
   identify(text: string): Promise<IdentifiedAccessToken | undefined>
-  /** Called for each access token that this process signs. */
+  /** This is called for each access token that this process signs. */
   signed(made: SignedToken): void
 }
 
-/** A signature known to be good, under the digest of what it signs. */
+/** A signature that is known to be good, stored under the digest of the text it signs. */
 interface Known {
   readonly signature: string
   readonly key: PublishedKey
@@ -51,13 +57,17 @@ interface Verified extends Known {
 }
 
 const maxVerified = 8192
-/** 230 bytes each: tokens come back first soon after they were issued, to userinfo or from a resource server. */
+/**
+ * Each entry takes 230 bytes. Tokens first come back soon after they were issued, to userinfo or from a resource
+ * server.
+ */
 const maxSigned = 32_768
 
 /**
- * Verifies the signature of an access token once at most, and of those that this process signed itself, never: P-256 costs
- * more than all the rest of an introspection or a userinfo answer. That a signature is good stays true for as long as its key
- * is published; whether it is, and the times of the token, are asked every time. No token lies in memory: they are known by digests.
+ * Verifies the signature of an access token at most once, and never for tokens that this process signed itself: P-256
+ * costs more than the rest of an introspection or userinfo answer. A good signature stays good as long as its key is
+ * published; the key and the times of the token are checked on every call. No token is kept in memory: the cache
+ * holds digests only.
  */
 export const createAccessTokenVerifier = (
   verification: OwnTokenVerification,

@@ -7,19 +7,19 @@ import { bytesOf, findTooLarge } from './fit-claims.js'
 import { accessTokenClaims, accessTokenProfile } from './profiles.js'
 import type { TokenFrame, TokenSettings } from './token-frame.js'
 
-/** Bytes of JSON: two thirds of what an access token has room for. */
+/** The limit in bytes of JSON is two thirds of the room in an access token. */
 const maxPluginClaims = 4096
 
 /** The content of an access token before it is signed. */
 export interface PreparedAccessToken {
   readonly claims: JsonObject
-  /** Claims that were asked for and left out, because the token would be too long. */
+  /** The claims that were requested but left out because the token would be too long. */
   readonly dropped: readonly string[]
   /** The `sub` that the client gets instead of the local subject. */
   readonly pairwiseSubject?: string
 }
 
-/** Throws for a decision that sets the core's claims, or too many of its own: a bug of the plugin. */
+/** Throws for a decision that sets claims of the core, or too many of its own, which is a bug in the plugin. */
 const checkPluginClaims = ({ claims = {} }: GrantDecision): void => {
   const claimed = Object.keys(claims).find((name) => protocolClaims.has(name))
   if (claimed !== undefined) throw new Error(`a grant plugin set the claim ${claimed}, which is reserved for the core`)
@@ -27,7 +27,7 @@ const checkPluginClaims = ({ claims = {} }: GrantDecision): void => {
     throw new Error(`a grant plugin set claims of more than ${maxPluginClaims} bytes`)
 }
 
-/** Removes what there is no room for: claims of the person, and names for `/userinfo`. */
+/** Removes what does not fit: claims of the person, and names for `/userinfo`. */
 const withoutNames = (claims: JsonObject, ofPerson: JsonObject, names: readonly string[]): JsonObject => {
   const { userinfo_claims: asked } = claims
   const named = Array.isArray(asked) ? asked.filter((name) => !names.includes(String(name))) : []
@@ -35,12 +35,12 @@ const withoutNames = (claims: JsonObject, ofPerson: JsonObject, names: readonly 
   return { ...Object.fromEntries(kept), userinfo_claims: named.length === 0 ? undefined : named }
 }
 
-/** Pairs each name with itself, as it stands in a list of names. */
+/** Pairs each name with itself, so that a list of names can be handled like claims. */
 const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]))
 
 /**
- * The claims of an access token (RFC 9068 §2.2). Throws `invalid_request` when it would be too long without what was asked for by
- * `claims`.
+ * Builds the claims of an access token (RFC 9068 §2.2). Throws `invalid_request` when the token would be too long
+ * even without the claims that `claims` requested.
  */
 export const prepareAccessToken = (
   { issuer, ring, releases, subjects, accessTokenAlg }: TokenSettings,
@@ -78,7 +78,7 @@ export const prepareAccessToken = (
   const claims = concealPeople(client, open, subjects, 'sealed')
   const { sub } = claims
   const told = sub !== subject && typeof sub === 'string' ? { pairwiseSubject: sub } : undefined
-  // The size is only measured when something can be left out; signing checks it again.
+  // The size is measured only when something can be left out, because signing checks it again.
   if (userinfoClaims.length === 0 && ofPerson === undefined) return { ...told, claims, dropped: [] }
   const optional = { ...entriesOf(userinfoClaims), ...ofPerson }
   const dropped = findTooLarge(ring, accessTokenProfile, accessTokenAlg, claims, optional)

@@ -6,33 +6,37 @@ import { isFor, valueOf, type ClaimPlace, type ClaimRule, type Recipient } from 
 import { findClaimFault, reservedClaims, standardScopeClaims } from './claims.js'
 
 export interface ClaimPolicy {
-  /** The scopes of the deployment, with the claims that each stands for beside those of OIDC Core §5.4. */
+  /** The scopes of the deployment, with the claims that each one adds to those of OIDC Core §5.4. */
   readonly scopes: readonly { readonly name: string; readonly claims: readonly string[] }[]
-  /** By the name of the claim in tokens. */
+  /** The rules, keyed by the name of the claim in tokens. */
   readonly claims: Readonly<Record<string, ClaimRule>>
 }
 
-/** What is released of the claims of people: made of the configuration once, asked for each token. */
+/** Decides which claims of people are released. It is made once from the configuration and used for each token. */
 export interface ClaimReleases {
   /** The claims that clients can get, for discovery. */
   readonly supported: readonly string[]
-  /** Does a scope or a rule release this claim? */
+  /** Returns true when a scope or a rule releases this claim. */
   isReleased(name: string): boolean
-  /** Is a claim of this name in an account of any use? */
+  /** Returns true when some released claim takes its value from the account claim of this name. */
   isSource(name: string): boolean
   /** The claims that these scopes stand for. */
   ofScopes(scope: readonly string[]): readonly string[]
   /**
-   * The claims that rules release there in addition to those of scopes. A claim that a scope stands for needs that scope
-   * everywhere.
+   * The claims that rules release there in addition to those of scopes. A claim that a scope stands for always needs
+   * that scope.
    */
   added(place: ClaimPlace, recipient: Recipient): readonly string[]
   /**
-   * What the `claims` parameter may release to a client: a claim, in any language (`name#de`, OIDC Core §5.2), that a scope
-   * stands for which the client registered. What is left out is ignored as what nobody understands (OIDC Core §5.5).
+   * The claims that the `claims` parameter may release to a client. A claim, in any language (`name#de`, OIDC Core
+   * §5.2), is releasable if it belongs to a scope that the client registered. All others are ignored, like claims
+   * that are not understood (OIDC Core §5.5).
    */
   releasable(requested: RequestedClaims, client: Pick<Client, 'scope'>): RequestedClaims
-  /** What an account has for these claims. It cannot set what is the protocol's, nor a standard claim of another type. */
+  /**
+   * Returns what an account has for these claims. An account cannot set protocol claims, nor a standard claim of the
+   * wrong type.
+   */
   pick(account: JsonObject, names: readonly string[]): Record<string, JsonValue>
 }
 
@@ -46,7 +50,7 @@ export const createClaimReleases = ({ scopes, claims }: ClaimPolicy): ClaimRelea
     claimsOf.set(name, names)
     for (const claim of names) scopesOf.set(claim, [...(scopesOf.get(claim) ?? []), name])
   }
-  /** `name#de` goes with `name`. */
+  /** The claim `name#de` is released together with `name`. */
   const withoutLanguage = (claim: string): string => claim.split('#')[0] ?? claim
   const scopesFor = (claim: string): readonly string[] | undefined =>
     scopesOf.get(claim) ?? scopesOf.get(withoutLanguage(claim))

@@ -1,30 +1,36 @@
 import type { JsonObject, JsonValue } from '../json.js'
 
-/** Where a claim of a person can be. */
+/** A place where a claim of a person can appear. */
 export type ClaimPlace = 'id_token' | 'userinfo' | 'access_token'
 
-/** How a claim comes from an account, and where it is beyond what scopes release. The names are those of the configuration. */
+/**
+ * How a claim is taken from an account, and where it appears in addition to what scopes release. The names are those
+ * of the configuration.
+ */
 export interface ClaimRule {
-  /** The claim of the account that has the value. Absent: the one of the same name. */
+  /** The account claim that holds the value. By default it is the claim of the same name. */
   readonly from?: string | undefined
-  /** The value for everyone, also where there is no account. */
+  /** A fixed value for everyone, which is used even where there is no account. */
   readonly value?: JsonValue | undefined
-  /** What is kept of a text, or of a list of texts: the values named here, and those that begin with what precedes a `*`. */
+  /**
+   * The values that are kept of a text or a list of texts. An entry that ends in `*` matches every value with that
+   * prefix.
+   */
   readonly only?: readonly string[] | undefined
   readonly in: readonly ClaimPlace[]
-  /** Clients by id, resource servers by identifier. Absent: all. */
+  /** The clients (by id) and resource servers (by identifier) that get the claim. By default all of them do. */
   readonly for?: readonly string[] | undefined
 }
 
-/** Whom a token or an answer is for. */
+/** The recipient of a token or an answer. */
 export interface Recipient {
   readonly clientId: string
   readonly scope: readonly string[]
-  /** Of an access token. */
+  /** The audience of an access token. */
   readonly audience?: readonly string[]
 }
 
-/** A claim for several resource servers reaches each of them, so all must be named. */
+/** A claim in a token for several resource servers reaches each of them, so the rule must name them all. */
 export const isFor = ({ for: named }: ClaimRule, { clientId, audience = [] }: Recipient): boolean =>
   named === undefined ||
   named.includes(clientId) ||
@@ -36,7 +42,7 @@ const fits = (value: JsonValue | undefined, patterns: readonly string[]): boolea
   typeof value === 'string' &&
   patterns.some((pattern) => (pattern.endsWith('*') ? value.startsWith(pattern.slice(0, -1)) : value === pattern))
 
-/** What an account has for the claim `name`, by its rule if there is one. */
+/** Returns what an account has for the claim `name`, by its rule if there is one. */
 export const valueOf = (name: string, rule: ClaimRule | undefined, account: JsonObject): JsonValue | undefined => {
   if (rule?.value !== undefined) return rule.value
   const from = rule?.from ?? name

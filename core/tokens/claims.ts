@@ -29,8 +29,8 @@ export const standardScopeClaims: ReadonlyMap<string, readonly string[]> = new M
 ])
 
 /**
- * Names that only the core sets, in any token (RFC 7519 §4.1, RFC 9068 §2.2, OIDC Core §2, RFC 7800, RFC 8693 §4, RFC 9396 §9): no grant
- * plugin may set them.
+ * Names that only the core sets, in any token (RFC 7519 §4.1, RFC 9068 §2.2, OIDC Core §2, RFC 7800, RFC 8693 §4, RFC
+ * 9396 §9). Grant plugins may not set them.
  */
 export const protocolClaims: ReadonlySet<string> = new Set(
   [
@@ -40,8 +40,8 @@ export const protocolClaims: ReadonlySet<string> = new Set(
 )
 
 /**
- * Names that no account, login plugin or rule of the configuration sets: those above, and those by which a reader of the
- * token or of the answer of `/introspect` would decide something else (RFC 7662 §2.2, OIDC Core §5.6.2).
+ * Names that no account, login plugin or rule of the configuration may set. They are the names above, and those that
+ * would change how a reader of the token or of the `/introspect` answer decides (RFC 7662 §2.2, OIDC Core §5.6.2).
  */
 export const reservedClaims: ReadonlySet<string> = new Set([
   ...protocolClaims,
@@ -51,20 +51,23 @@ export const reservedClaims: ReadonlySet<string> = new Set([
   '_claim_sources',
 ])
 
-/** The names asked for in one member of the `claims` parameter (OIDC Core §5.5). */
+/** The names requested in one member of the `claims` parameter (OIDC Core §5.5). */
 export const requestedNames = (
   requested: RequestedClaims | undefined,
   member: keyof RequestedClaims,
 ): readonly string[] => Object.keys(requested?.[member] ?? {})
 
-/** Standard claims that are neither text nor an object (OIDC Core §5.1): a text `false` would be true for many readers. */
+/**
+ * The standard claims that are neither text nor an object (OIDC Core §5.1). Many readers would take the text `false`
+ * for true.
+ */
 const claimTypes: ReadonlyMap<string, 'number' | 'boolean'> = new Map([
   ['updated_at', 'number'],
   ['email_verified', 'boolean'],
   ['phone_number_verified', 'boolean'],
 ])
 
-/** What is wrong with a value of a standard claim, which is then not released; undefined: nothing. */
+/** Returns what is wrong with the value of a standard claim, which is then not released, or undefined if nothing is. */
 export const findClaimFault = (name: string, value: JsonValue | undefined): string | undefined => {
   const type = claimTypes.get(name)
   return type === undefined || value === undefined || typeof value === type
@@ -73,8 +76,8 @@ export const findClaimFault = (name: string, value: JsonValue | undefined): stri
 }
 
 /**
- * Logs which claims a service outside sends in another type than they have, once for each sign-in method and claim: a text
- * `"true"` as `email_verified` is not released.
+ * Logs the claims that an external service sends in the wrong type, once for each sign-in method and claim. For
+ * example, a text `"true"` as `email_verified` is not released.
  */
 export const createWarnOfClaims = (log: Log) => {
   const warned = new Set<string>()

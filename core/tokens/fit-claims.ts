@@ -4,22 +4,28 @@ import { OAuthError } from '../oauth/errors.js'
 import { encodeHeader } from './compact-serializer.js'
 import type { TokenProfile } from './profiles.js'
 
-/** Bytes of a value as JSON. */
+/** Returns the size of a value as JSON, in bytes. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 const base64urlLength = (bytes: number): number => Math.ceil((bytes * 4) / 3)
 
-/** Characters of the whole token, signed by this key, when what is signed has so many (RFC 7515 §7.1). */
+/**
+ * Returns the length in characters of the whole token, signed by this key, for a signing input of this length (RFC
+ * 7515 §7.1).
+ */
 export const tokenLength = (inputLength: number, { alg, signer }: SigningKey): number =>
   inputLength + 1 + base64urlLength(signatureLength(alg, signer.publicJwk))
 
-/** What nobody could read back is not signed. */
+/** A token that nothing could read back is not signed. */
 export const tooLong = ({ maxLength }: TokenProfile): OAuthError =>
   new OAuthError('invalid_request', 'The token would be too long.', {
     reason: `the claims make the token longer than ${maxLength} characters`,
   })
 
-/** Bytes of claims that a token of this profile has room for, signed by the first key that may. Throws `Unavailable`. */
+/**
+ * Returns how many bytes of claims fit in a token of this profile when the first eligible key signs it. Throws
+ * `Unavailable`.
+ */
 const roomFor = (ring: Pick<KeyRing, 'signingKey'>, profile: TokenProfile, alg: JwsAlg): number => {
   const key = ring.signingKey(profile.purpose, alg)
   const header = encodeHeader({ kid: key.kid, alg, typ: profile.typ }).length
@@ -31,9 +37,10 @@ const roomFor = (ring: Pick<KeyRing, 'signingKey'>, profile: TokenProfile, alg: 
 }
 
 /**
- * The names in `voluntary` that have to be left out so that a token with `claims` is not too long: the largest first, and no
- * more than it takes (OIDC Core §5.5: what is not essential to the token may be missing). `voluntary` has under each name what of
- * `claims` goes with it. Throws `invalid_request` when that is not enough, `Unavailable`.
+ * Returns the names in `voluntary` that must be left out so that a token with `claims` is not too long. It drops the
+ * largest first and no more than necessary (OIDC Core §5.5 allows voluntary claims to be missing). `voluntary` maps
+ * each name to the part of `claims` that goes with it. Throws `invalid_request` when that is not enough, and
+ * `Unavailable`.
  */
 export const findTooLarge = (
   ring: Pick<KeyRing, 'signingKey'>,

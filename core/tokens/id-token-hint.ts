@@ -3,7 +3,10 @@ import { idTokenProfile } from './profiles.js'
 
 const maxLength = 8192
 
-/** Whom an `id_token_hint` speaks of: an id_token of ours, its time over or not (OIDC Core §3.1.2.1). */
+/**
+ * Returns whom an `id_token_hint` names. The hint must be an ID token of this issuer, but may have expired (OIDC Core
+ * §3.1.2.1).
+ */
 export const verifyIdTokenHint = async (token: string, expected: OwnTokenVerification) => {
   if (token.length > maxLength) return undefined
   const verified = await verifyOwnToken(token, { ...expected, ...idTokenProfile, expired: 'accepted' })

@@ -13,15 +13,18 @@ import { newJti, type TokenFrame, type TokenSettings } from './token-frame.js'
 /** The content of an ID token before it is signed, without the hash of its access token. */
 export interface PreparedIdToken {
   readonly claims: JsonObject
-  /** Claims that were asked for and left out, because the token would be too long. */
+  /** The claims that were requested but left out because the token would be too long. */
   readonly dropped: readonly string[]
 }
 
-/** The algorithm of a client's ID tokens. */
+/** Returns the algorithm of a client's ID tokens. */
 export const idTokenAlgOf = (client: Client, { idTokenAlg }: Pick<TokenSettings, 'idTokenAlg'>): JwsAlg =>
   client.id_token_signed_response_alg ?? idTokenAlg
 
-/** The claims of an ID token (OIDC Core §2). Undefined where none is due. Throws `invalid_request` as for an access token. */
+/**
+ * Builds the claims of an ID token (OIDC Core §2), or returns undefined where the client gets none. Throws
+ * `invalid_request` as for an access token.
+ */
 export const prepareIdToken = (
   settings: TokenSettings,
   { client, scope, issuedAt, left, grantId, requestedClaims }: TokenFrame,

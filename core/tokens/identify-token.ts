@@ -3,12 +3,12 @@ import { readRefreshToken } from '../oauth/grants/refresh-token.js'
 import type { RefreshFamilyStore } from '../storage/ports.js'
 import type { AccessTokenVerifier, IdentifiedAccessToken } from './access-token-verifier.js'
 
-/** A text that names a refresh family. */
+/** A refresh token that belongs to a known token family. */
 export interface IdentifiedRefreshToken {
   readonly kind: 'refresh_token'
   readonly family: string
   readonly grant: Grant
-  /** False for a token that was replaced, and for one that never was. */
+  /** This is false for a token that was replaced, and for one that was never issued. */
   readonly current: boolean
 }
 
@@ -20,8 +20,8 @@ export interface IdentifyOptions {
 }
 
 /**
- * Finds what a token is by the token itself: a `token_type_hint` could only be wrong (RFC 7009 §2.1, RFC 7662 §2.1).
- * Undefined for whatever is no access or refresh token of this issuer. Throws `Unavailable`.
+ * Identifies a token by the token itself, because a `token_type_hint` could only be wrong (RFC 7009 §2.1, RFC 7662
+ * §2.1). Returns undefined for anything that is not an access or refresh token of this issuer. Throws `Unavailable`.
  */
 export const createIdentifyToken =
   ({ accessTokenVerifier, families }: IdentifyOptions) =>

@@ -16,29 +16,32 @@ import { createSignedAnswers } from './signed-answers.js'
 import { frameTokens, type TokenSettings } from './token-frame.js'
 
 export interface IssuerOptions extends Omit<TokenSettings, 'subjects'>, Partial<Pick<TokenSettings, 'subjects'>> {
-  /** Called for each access token. Absent where nobody will ask about them. */
+  /** The verifier that hears of each access token. It is absent where tokens are never looked up. */
   readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
-  /** Called for what clients may have encrypted. Absent where nobody gets what is signed. */
+  /** Encrypts answers for clients that want this. It is absent where clients get no signed answers. */
   readonly encrypt?: EncryptAnswer
 }
 
-/** What tokens will say once they are signed. The issuer that prepared them keeps their claims, and signs them once. */
+/**
+ * The content of tokens before they are signed. The issuer that prepared them keeps their claims, and signs them
+ * once.
+ */
 export interface PreparedTokens {
   readonly client: Client
-  /** The local one. */
+  /** The local subject. */
   readonly subject: string
-  /** What the client is told instead. */
+  /** The subject that the client gets instead. */
   readonly pairwiseSubject?: string
   readonly scope: readonly string[]
   readonly audience: readonly string[]
-  /** Seconds that the access token lives. */
+  /** The lifetime of the access token in seconds. */
   readonly expiresIn: number
-  /** When it expires: seconds since the epoch. */
+  /** When the access token expires, in seconds since the epoch. */
   readonly expiresAt: number
-  /** The unit of revocation, which `jti` begins with. */
+  /** The grant is the unit of revocation; `jti` begins with its id. */
   readonly grantId: string
   readonly jti: string
-  /** Claims that were asked for and left out, because the token would be too long. */
+  /** The claims that were requested but left out because the token would be too long. */
   readonly dropped: readonly string[]
 }
 
@@ -47,7 +50,7 @@ export interface SignedTokens {
   readonly idToken?: string
 }
 
-/** The claims of what is signed for a client. */
+/** The claims of the tokens that are signed for a client. */
 interface Content {
   readonly client: Client
   readonly accessToken: JsonObject
@@ -65,9 +68,10 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     ...createSignedAnswers({ issuer, clock, ring, sign, encrypt }),
 
     /**
-     * Holds the decision within the client's registration and gives it its claims. Throws `invalid_target`, `invalid_scope`,
-     * `invalid_request` when a token would be too long without what was asked for by `claims`, `Unavailable`; a decision that
-     * sets the core's claims, or more than 4 KiB of others, is a plugin's bug and becomes `server_error`.
+     * Limits the decision to the client's registration and builds its claims. Throws `invalid_target`,
+     * `invalid_scope`, `invalid_request` when a token would be too long even without the claims that `claims`
+     * requested, and `Unavailable`. A decision that sets claims of the core, or more than 4 KiB of others, is a bug
+     * in the plugin and becomes `server_error`.
      */
     prepare(
       client: Client,
@@ -93,9 +97,9 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     },
 
     /**
-     * Signs what this issuer prepared. Throws `Unavailable` when no key can; then nothing has been consumed, and `prepared`
-     * is spent all the same, as after a signature: a second call throws. Each signature is added to `made` as it
-     * is made: one that a later failure makes useless stands in the backend's own log all the same.
+     * Signs what this issuer prepared. Throws `Unavailable` when no key can sign. In that case nothing has been
+     * consumed, but `prepared` is used up as it is after a signature: a second call throws. Each signature is added
+     * to `made` as it is made, because the backend's own log keeps it even if a later failure makes it useless.
      */
     async sign(
       prepared: PreparedTokens,
@@ -116,7 +120,10 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       return { accessToken: access.token, idToken: await encrypt(client, 'id_token', id.token) }
     },
 
-    /** Claims for `/userinfo`: those of the scopes, of the rules, and those that the `claims` parameter named (OIDC Core §5.3.2). */
+    /**
+     * The claims for `/userinfo`: those of the scopes, of the rules, and those that the `claims` parameter named
+     * (OIDC Core §5.3.2).
+     */
     userinfo(client: Client, account: Account, scope: readonly string[], requested: readonly string[]): JsonObject {
       const added = releases.added('userinfo', { clientId: client.client_id, scope })
       const names = [...releases.ofScopes(scope), ...added, ...requested]

@@ -19,14 +19,14 @@ export interface LogoutTokenOptions {
   readonly ring: Pick<KeyRing, 'sign'>
   readonly clock: Clock
   readonly subjects: Subjects
-  /** For clients that registered no algorithm for ID tokens. */
+  /** The algorithm for clients that registered none for ID tokens. */
   readonly idTokenAlg: JwsAlg
 }
 
 /**
- * Signs a logout token for a client (OIDC Back-Channel Logout §2.4), with the algorithm of its ID tokens. `about` is local, what the
- * token says is what the client knows. It has no `nonce`, so
- * that it is no ID token. Throws `Unavailable`.
+ * Signs a logout token for a client (OIDC Back-Channel Logout §2.4), with the algorithm of its ID tokens. `about`
+ * holds local subjects; the token holds those that the client knows. It has no `nonce`, so it cannot pass for an ID
+ * token. Throws `Unavailable`.
  */
 export type SignLogoutToken = (
   client: Client,

@@ -4,13 +4,16 @@ import type { Subjects } from '../oauth/subjects/subjects.js'
 
 const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 
-/** A client in its own name is no person. */
+/** A client that acts in its own name is not a person, so its subject stays. */
 const changeSub = (named: JsonObject, change: (subject: string) => string): JsonObject => {
   const { sub, client_id } = named
   return typeof sub === 'string' && sub !== client_id ? { ...named, sub: change(sub) } : named
 }
 
-/** Whom the claims of a token name: its subject, who acts and acted (RFC 8693 §4.1), and who may act (§4.4), in this order. */
+/**
+ * Changes the people that the claims of a token name: its subject, the current and prior actors (RFC 8693 §4.1), and
+ * those who may act (§4.4), in this order.
+ */
 const changePeople = (claims: JsonObject, change: (subject: string) => string): JsonObject => {
   const changeActor = (named: JsonObject): JsonObject => {
     const { act, ...changed } = changeSub(named, change)
@@ -26,8 +29,8 @@ const changePeople = (claims: JsonObject, change: (subject: string) => string): 
 }
 
 /**
- * What a client is told instead of these claims. `sealed`: the local subjects go with them, for this server alone, so that a
- * request with the token needs no store to find whose it is.
+ * Returns the claims as the client may see them. With `sealed`, the local subjects are included in a form that only
+ * this server can read, so that finding the owner of the token needs no store.
  */
 export const concealPeople = (
   client: Client,
@@ -50,7 +53,10 @@ export const concealPeople = (
   }
 }
 
-/** The claims with their local subjects; the same object where nothing is sealed. Undefined when the seal is not of this key. */
+/**
+ * Returns the claims with their local subjects, or the same object where nothing is sealed. Returns undefined when
+ * the seal was not made with this key.
+ */
 export const revealPeople = (claims: JsonObject, clientId: string, subjects: Subjects): JsonObject | undefined => {
   if (claims['sealed_sub'] === undefined) return claims
   const { sealed_sub: sealed, ...others } = claims

@@ -1,6 +1,7 @@
 /**
- * Keeps what an issuer has prepared until it signs it. The object that `put` returns is the only way to the content, and
- * `take` hands that out once: it throws for an object that was signed before, was copied or forged, or is another issuer's.
+ * Keeps what an issuer has prepared until it signs it. The object that `put` returns is the only way to the content,
+ * and `take` hands the content out once. It throws for an object that was already signed, was copied or forged, or
+ * belongs to another issuer.
  */
 export const createPrepared = <Shown extends object, Content>() => {
   const contents = new WeakMap<Shown, Content>()

@@ -5,13 +5,22 @@ import type { KeyPurpose } from '../keys/ports.js'
 import type { AuthorizationDetail } from '../oauth/requests/authorization-details.js'
 import type { Actor, Authentication, PermittedActor, SenderConstraint } from '../oauth/grants/grant.js'
 
-/** One kind of token: its `typ`, and the purpose that a key must have to sign it. No token passes for another's. */
+/**
+ * One kind of token: its `typ`, and the purpose that a key must have to sign it. A token of one kind is never
+ * accepted as another kind.
+ */
 export interface TokenProfile {
   readonly typ: string
   readonly purpose: KeyPurpose
-  /** Characters: what we have to read again, and 64 KiB of what we have not. */
+  /**
+   * The maximum length in characters: for tokens that this server reads back it is what can be read, and for all
+   * others 64 KiB.
+   */
   readonly maxLength: number
-  /** Certificates of the key of this `kid`, for the header: base64 of DER (RFC 7515 §4.1.6). Undefined where it has none. */
+  /**
+   * The certificates of the key with this `kid` for the header, as base64 of DER (RFC 7515 §4.1.6). It is undefined
+   * where the key has none.
+   */
   readonly certificatesOf?: ((kid: string) => readonly string[] | undefined) | undefined
 }
 
@@ -26,7 +35,10 @@ export const introspectionProfile: TokenProfile = {
   maxLength: maxAnswerLength,
 }
 
-/** The answer of `/authorize` by way of the browser (JARM §2.1). Without `sub` it is no ID token. */
+/**
+ * The answer of `/authorize` that travels through the browser (JARM §2.1). It has no `sub`, so it cannot pass for an
+ * ID token.
+ */
 export const authorizationResponseProfile: TokenProfile = { typ: 'JWT', purpose: 'jarm', maxLength: maxTokenLength }
 
 export interface AccessTokenContent {
@@ -40,7 +52,7 @@ export interface AccessTokenContent {
   readonly jti: string
   readonly authentication?: Authentication | undefined
   readonly constraint?: SenderConstraint | undefined
-  /** Claim names that `/userinfo` shall release beside those of the scopes (OIDC Core §5.5). */
+  /** The claims that `/userinfo` releases in addition to those of the scopes (OIDC Core §5.5). */
   readonly userinfoClaims: readonly string[]
   readonly authorizationDetails?: readonly AuthorizationDetail[] | undefined
   readonly actor?: Actor | undefined
@@ -48,7 +60,7 @@ export interface AccessTokenContent {
   readonly further?: JsonObject | undefined
 }
 
-/** RFC 9068 §2.2. What is undefined is left out. */
+/** Builds the claims of RFC 9068 §2.2. Undefined members are left out. */
 export const accessTokenClaims = (content: AccessTokenContent): JsonObject => {
   const claims = {
     iss: content.issuer,
@@ -67,11 +79,11 @@ export const accessTokenClaims = (content: AccessTokenContent): JsonObject => {
     authorization_details: content.authorizationDetails,
     userinfo_claims: content.userinfoClaims.length === 0 ? undefined : content.userinfoClaims,
   }
-  // What follows a spread is defined member by member, which costs 4 µs.
+  // Members that follow a spread are defined one by one, which costs 4 µs.
   return content.further === undefined ? claims : { ...content.further, ...claims }
 }
 
-/** RFC 8693 §4.1: the outermost acts now. */
+/** The outermost `act` is the current actor (RFC 8693 §4.1). */
 const actorClaim = ({ sub, client_id, act }: Actor): JsonObject => ({ sub, client_id, act: act && actorClaim(act) })
 
 export interface IdTokenContent {
@@ -85,7 +97,7 @@ export interface IdTokenContent {
   readonly further: JsonObject
 }
 
-/** OIDC Core §2; `at_hash` is added when the access token is signed. */
+/** Builds the claims of OIDC Core §2; `at_hash` is added when the access token is signed. */
 export const idTokenClaims = ({ authentication, ...content }: IdTokenContent): JsonObject => ({
   ...content.further,
   iss: content.issuer,
@@ -101,7 +113,10 @@ export const idTokenClaims = ({ authentication, ...content }: IdTokenContent): J
   sid: authentication.sid,
 })
 
-/** The left half of the access token's hash under the id_token's own hash function (OIDC Core §3.1.3.6). */
+/**
+ * Returns the left half of the access token's hash, made with the hash function of the ID token's algorithm (OIDC
+ * Core §3.1.3.6).
+ */
 export const accessTokenHash = (accessToken: string, hash: string): string => {
   const digest = createHash(hash).update(accessToken, 'ascii').digest()
   return digest.toString('base64url', 0, digest.length / 2)

@@ -22,7 +22,7 @@ import type { AuditLog } from '../observe/audit.js'
 import type { RecentMap } from '../recent-map.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 
-/** Grants that are known to be revoked, which they stay. The store is asked about all others. */
+/** The grants that are known to be revoked, which is final. The store is asked about all others. */
 export type RevokedGrants = Pick<RecentMap<string, string>, 'get' | 'set'>
 
 export interface RedeemOptions {
@@ -33,20 +33,20 @@ export interface RedeemOptions {
   readonly grantIndex: GrantIndex
   readonly revocations: RevocationStore
   readonly tell: NotifyClients
-  /** Gets the id of each grant that turned out to be revoked: nothing more is signed for it in this process. */
+  /** Receives the id of each grant that turned out to be revoked, so that this process signs nothing more for it. */
   readonly revokedGrants: RevokedGrants
-  /** Absent where nobody signs in. */
+  /** This is absent where nobody signs in. */
   readonly accounts?: AccountLookup | undefined
   readonly clients: Pick<ClientDirectory, 'findEnabled'>
   readonly audit: AuditLog
   readonly clock: Clock
   readonly refreshIdleTtl: number
   readonly refreshAbsoluteTtl: number
-  /** How long a revoked grant must be remembered: until its last token has expired. */
+  /** How long a revoked grant must be remembered, which is until its last token has expired. */
   readonly grantLifetime: number
 }
 
-/** Who asks, and in which request. */
+/** The client that makes the request, and the request itself. */
 interface Caller {
   readonly client: Client
   readonly requestId: string
@@ -63,7 +63,7 @@ const startFamily = async (options: RedeemOptions, grant: Grant) => {
   return fresh
 }
 
-/** RFC 6749 §4.1.2, RFC 9700 §4.14.2: one record ends everything that came from the grant. */
+/** One record ends everything that came from the grant (RFC 6749 §4.1.2, RFC 9700 §4.14.2). */
 const revokeReused = async (
   options: RedeemOptions,
   event: 'code.reused' | 'device.reused' | 'backchannel.reused' | 'refresh.reused',
@@ -128,7 +128,8 @@ const rotateRefreshToken = async (
   checkOwner(caller.client, record.grant)
   if (redemption.outcome === 'won') return successor?.token
   const { previous } = record
-  // As far in the future: of a replica whose clock is ahead, and not of a clock that was set back.
+  // The rotation may lie as far in the future, because a replica's clock may be ahead, but no further, as after a
+  // clock was set back.
   if (previous?.hash === read.hash && Math.abs(options.clock() - previous.rotatedAt) <= honestRetrySeconds * 1000) {
     const again = deriveSuccessor(token, previous.salt)
     if (again.hash === record.current) return again.token
@@ -138,7 +139,10 @@ const rotateRefreshToken = async (
   throw invalidGrant('refresh token was already used')
 }
 
-/** The session is asked about for codes alone: what has become tokens, its end finds in the index. */
+/**
+ * The session is looked up for codes alone: once codes have become tokens, the end of the session finds them in the
+ * index.
+ */
 const isOver = async (options: RedeemOptions, grant: Grant, redeemable: Redeemable): Promise<boolean> => {
   const { grantId, clientId, subject } = grant
   const { sid, auth_time: authTime } = grant.authentication
@@ -146,12 +150,15 @@ const isOver = async (options: RedeemOptions, grant: Grant, redeemable: Redeemab
   if (sid === undefined || redeemable.kind === 'refresh_token') return isGrantOver(options.revocations, asked)
   if (!(await isGrantOver(options.revocations, asked, [sessionEndId({ sid, authTime })]))) return false
   if (!isOffline(grant) || (await isGrantOver(options.revocations, asked))) return true
-  // Good for the time after the session. Its end may have come before the client was on the list.
+  // The grant outlives the session, which may have ended before the client was on the list to notify.
   await options.tell(subject, { sids: [sid], clientId })
   return false
 }
 
-/** Why nothing may be given any more. What was looked at before signing may have ended while the signer worked (CC13). */
+/**
+ * Returns why nothing may be issued any more. What was checked before signing may have ended while the signer worked
+ * (CC13).
+ */
 const findEnd = async (
   options: RedeemOptions,
   { client, signal }: Caller,
@@ -167,7 +174,8 @@ const findEnd = async (
           redeem && grant && isOver(options, grant, redeem),
           authentication && options.accounts?.find(subject, signal),
         ])
-  // Remembered whatever else is refused: the next request is refused before anything is signed.
+  // The revocation is remembered whatever else is refused, so that the next request is refused before anything is
+  // signed.
   if (isRevoked && grant) options.revokedGrants.set(grant.grantId, 'revoked')
   if (registered === undefined)
     return new OAuthError('invalid_client', 'Client authentication failed.', {
@@ -190,9 +198,9 @@ const consume = (options: RedeemOptions, caller: Caller, redeemable: Redeemable)
 }
 
 /**
- * Consumes what the decision names and returns the refresh token to answer with, if there is one. Throws `invalid_grant`
- * to all but the winner, and when the grant or the person is gone by now, `invalid_client` when the client is,
- * `Unavailable` when the store is down.
+ * Consumes what the decision names and returns the refresh token for the answer, if there is one. Throws
+ * `invalid_grant` to all but the winner, and when the grant or the person no longer exists; `invalid_client` when the
+ * client no longer exists; and `Unavailable` when the store is down.
  */
 const redeem = async (
   options: RedeemOptions,
@@ -201,17 +209,19 @@ const redeem = async (
   refresh: boolean,
 ): Promise<string | undefined> => {
   const { grant, redeem: redeemable } = decision
-  // Of a version without the index, or of one that knew it by another id. Before anything is used up.
+  // The family may come from a version without the index, or from one that indexed it under another id. It is indexed
+  // before anything is used up.
   const indexed = redeemable?.kind === 'refresh_token' && grant ? options.grantIndex.complete(grant) : undefined
   const starts = refresh && redeemable?.kind !== 'refresh_token'
-  // The family comes first: nobody has its token yet, and a failure here uses nothing up. One round trip for both.
+  // The family is written first: its token has not been handed out yet, and a failure here uses nothing up. Both
+  // calls take one round trip.
   const [end, started] =
     starts && grant
       ? await Promise.all([findEnd(options, caller, decision), startFamily(options, grant)])
       : [(await Promise.all([findEnd(options, caller, decision), indexed]))[0]]
   try {
     if (end !== undefined) throw end
-    // A grant of a plugin's own begins here; all others were noted when the person granted them.
+    // A grant that a plugin creates itself begins here; all others were recorded when the person granted them.
     if (started && grant && redeemable === undefined) await options.grantIndex.add(grant)
     const successor = redeemable && (await consume(options, caller, redeemable))
     return successor ?? started?.token
@@ -222,8 +232,8 @@ const redeem = async (
 }
 
 /**
- * The one atomic step of a token request: after signing, before the answer. Of all callers that present the same code
- * or refresh token one wins; the others' tokens are thrown away.
+ * The one atomic step of a token request, after signing and before the answer. Of all callers that present the same
+ * code or refresh token, one wins; the tokens of the others are thrown away.
  */
 export const createRedeem =
   (options: RedeemOptions): Redeem =>

@@ -6,31 +6,34 @@ import { serialize, signingInput } from './compact-serializer.js'
 import { tokenLength, tooLong } from './fit-claims.js'
 import type { TokenProfile } from './profiles.js'
 
-/** What the audit log keeps of a signature: enough to find it in the signer's own log, nothing to replay it. */
+/**
+ * What the audit log keeps of a signature: enough to find it in the signer's own log, but nothing that could replay
+ * it.
+ */
 export type SignatureRecord = {
   readonly kid: string
   readonly alg: JwsAlg
   readonly typ: string
   readonly purpose: KeyPurpose
-  /** base64url SHA-256 of what was signed. */
+  /** The SHA-256 hash of what was signed, in base64url. */
   readonly digest: string
   /** The name of the signer in the configuration. */
   readonly signer: string
-  /** As the backend's own log has them. */
+  /** The reference by which the backend's own log names the signature. */
   readonly reference: string | undefined
   readonly key_version: string | undefined
 }
 
 export interface SignedToken {
   readonly token: string
-  /** What verifies it. */
+  /** The published key that verifies the signature. */
   readonly publishedKey: PublishedKey
   readonly record: SignatureRecord
 }
 
 /**
- * Signs claims that were prepared, and returns what the audit log has to keep. Throws `invalid_request` when the token
- * would be too long, `Unavailable`.
+ * Signs prepared claims, and returns what the audit log has to keep. Throws `invalid_request` when the token would be
+ * too long, and `Unavailable`.
  */
 export const createSignToken =
   (ring: Pick<KeyRing, 'sign'>) =>

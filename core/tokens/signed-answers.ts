@@ -16,14 +16,17 @@ export interface SignedAnswersOptions {
   readonly encrypt: EncryptAnswer
 }
 
-/** Signs what clients may have signed, and encrypted, beside their tokens. Each throws `Unavailable` when no key can sign. */
+/**
+ * Signs, and encrypts where clients want it, the answers that are not tokens. Each function throws `Unavailable` when
+ * no key can sign.
+ */
 export const createSignedAnswers = ({ issuer, clock, ring, sign, encrypt }: SignedAnswersOptions) => {
   const encrypted = async (client: Client, answer: EncryptedAnswer, signed: SignedToken): Promise<SignedToken> => ({
     ...signed,
     token: await encrypt(client, answer, signed.token),
   })
   return {
-    /** A signed `/userinfo` answer (OIDC Core §5.3.2), without the claims in `dropped`, for which it has no room. */
+    /** Signs a `/userinfo` answer (OIDC Core §5.3.2), without the claims in `dropped`, which do not fit. */
     async signUserinfo(client: Client, alg: JwsAlg, claims: JsonObject, signal: AbortSignal) {
       const { sub, ...personal } = claims
       const own = { sub, iss: issuer, aud: client.client_id }
@@ -34,7 +37,10 @@ export const createSignedAnswers = ({ issuer, clock, ring, sign, encrypt }: Sign
       return { ...(await encrypted(client, 'userinfo', signed)), dropped }
     },
 
-    /** A signed answer of `/authorize` (JARM §2.1): who answers, whom, until when, and the parameters of the response. */
+    /**
+     * Signs an answer of `/authorize` (JARM §2.1), which names the issuer, the client, the expiry and the parameters
+     * of the response.
+     */
     async signAuthorizationResponse(
       client: Client,
       alg: JwsAlg,
@@ -47,7 +53,10 @@ export const createSignedAnswers = ({ issuer, clock, ring, sign, encrypt }: Sign
       return encrypted(client, 'authorization', await sign(authorizationResponseProfile, alg, content, by))
     },
 
-    /** A signed `/introspect` answer (RFC 9701 §5): neither `sub` nor `exp` at the top, so that it is no token itself. */
+    /**
+     * Signs an `/introspect` answer (RFC 9701 §5). It has neither `sub` nor `exp` at the top level, so that it cannot
+     * pass for a token.
+     */
     async signIntrospection(client: Client, alg: JwsAlg, answer: JsonObject, signal: AbortSignal) {
       const content = { iss: issuer, aud: client.client_id, iat: epochSeconds(clock), token_introspection: answer }
       const by = { priority: 'machine', clientId: client.client_id, signal } as const

@@ -4,7 +4,10 @@ import type { AuditLog } from '../observe/audit.js'
 import { Unavailable } from '../unavailable.js'
 import { createSignToken } from './sign-token.js'
 
-/** What plugins have signed for services outside, and the `typ` that keeps each from passing for anything else (RFC 8725 §3.11). */
+/**
+ * The requests that plugins have signed for external services. Each has a `typ` of its own, so that it cannot pass
+ * for anything else (RFC 8725 §3.11).
+ */
 const types = {
   client_authentication: 'client-authentication+jwt',
   handoff: 'handoff+jwt',

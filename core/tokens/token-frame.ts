@@ -17,16 +17,16 @@ export interface TokenSettings {
   readonly clock: Clock
   readonly accessTokenAlg: JwsAlg
   readonly idTokenAlg: JwsAlg
-  /** Seconds. */
+  /** The lifetime of access tokens in seconds. */
   readonly accessTokenTtl: number
-  /** Seconds. */
+  /** The lifetime of ID tokens in seconds. */
   readonly idTokenTtl: number
   readonly defaultAudience: string
   readonly releases: ClaimReleases
   readonly resources: ReadonlyMap<string, Resource>
   /** Computes the `sub` by which each client knows a person. */
   readonly subjects: Subjects
-  /** ID tokens may be exchanged, so that their subjects must be found again. Default: false. */
+  /** True when ID tokens may be exchanged, so that their subjects must be recoverable. The default is false. */
   readonly sealIdTokens?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface TokenFrame {
   readonly issuedAt: number
   /** The expiry of the access token. */
   readonly expiresAt: number
-  /** Seconds until the grant ends. */
+  /** The seconds until the grant ends. */
   readonly left: number
   readonly grantId: string
   /** The `jti` of the access token. */
@@ -50,8 +50,8 @@ export interface TokenFrame {
 export const newJti = (grantId: string): string => `${grantId}.${newOpaqueToken().slice(0, 22)}`
 
 /**
- * Holds a decision within the client's registration. Throws `invalid_target`, `invalid_scope`, and `invalid_grant` for a grant that has
- * ended.
+ * Limits a decision to the client's registration. Throws `invalid_target`, `invalid_scope`, and `invalid_grant` for a
+ * grant that has ended.
  */
 export const frameTokens = (
   { clock, resources, releases, accessTokenTtl, defaultAudience }: TokenSettings,
@@ -71,7 +71,7 @@ export const frameTokens = (
     ...{ client, scope, audience, issuedAt, left, grantId },
     expiresAt: issuedAt + Math.min(...ttls, left),
     jti: newJti(grantId),
-    // A plugin or an earlier registration may have asked for claims that the client may no longer get.
+    // A plugin or an earlier registration may have requested claims that the client may no longer get.
     requestedClaims: decision.requestedClaims && releases.releasable(decision.requestedClaims, client),
   }
 }

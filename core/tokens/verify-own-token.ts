@@ -8,33 +8,39 @@ import { verifySignature } from '../jose/verify-signature.js'
 
 export interface OwnTokenExpectation {
   readonly ring: Pick<KeyRing, 'publishedKey'>
-  /** As a media type (RFC 8725 §3.11): no token is accepted where another type is expected. */
+  /** The `typ` as a media type (RFC 8725 §3.11). A token is never accepted where another type is expected. */
   readonly typ: string
-  /** A key that may not sign such a token verifies none. */
+  /** A key that may not sign such a token cannot verify one either. */
   readonly purpose: KeyPurpose
   readonly issuer: string
   readonly clock: Clock
   readonly toleranceSeconds: number
-  /** `accepted` for hints (RP-Initiated Logout §2), and where the caller has a rule of its own; default `refused`. */
+  /**
+   * Use `accepted` for hints (RP-Initiated Logout §2), and where the caller has a rule of its own. The default is
+   * `refused`.
+   */
   readonly expired?: 'accepted' | 'refused'
-  /** Of exactly this token, with the key that is published; it is not verified again. Default: false. */
+  /**
+   * True when the signature of exactly this token is known to be good under the published key; it is not verified
+   * again. The default is false.
+   */
   readonly signatureIsKnown?: boolean
 }
 
-/** What is the same for all kinds of tokens. */
+/** The settings that are the same for all kinds of tokens. */
 export type OwnTokenVerification = Omit<OwnTokenExpectation, 'typ' | 'purpose' | 'expired'>
 
 export interface OwnToken {
-  /** `exp` and `iat` are times, `iss` is the issuer; look at the type of anything else. */
+  /** `exp` and `iat` are times and `iss` is the issuer; check the type of every other claim. */
   readonly claims: JsonObject
   readonly publishedKey: PublishedKey
 }
 
 /**
- * A token that this issuer signed with a key that is still published and may sign this kind of token, whole and in time;
- * undefined for everything else.
- * The algorithm is that of our key and the key is found by `kid` alone: `jwk`, `jku`, `x5c` and `x5u` in the header are
- * never looked at (RFC 8725 §3.10). Neither audience nor revocation is asked here.
+ * Returns a token that this issuer signed with a key that is still published and may sign this kind of token, if it
+ * is well formed and valid now, and undefined for everything else. The algorithm is that of our key, and the key is
+ * found by `kid` alone: `jwk`, `jku`, `x5c` and `x5u` in the header are ignored (RFC 8725 §3.10). Neither the
+ * audience nor revocation is checked here.
  */
 export const verifyOwnToken = async (token: string, expected: OwnTokenExpectation): Promise<OwnToken | undefined> => {
   const jws = parseCompactJws(token)
@@ -50,7 +56,7 @@ export const verifyOwnToken = async (token: string, expected: OwnTokenExpectatio
   return { claims, publishedKey: key }
 }
 
-/** RFC 7519 §4.1.4–§4.1.6. Every token of ours has an `iat`. */
+/** Checks the times of RFC 7519 §4.1.4–§4.1.6. Every token of this issuer has an `iat`. */
 export const isInTime = (
   claims: JsonObject,
   rules: Pick<OwnTokenExpectation, 'clock' | 'toleranceSeconds' | 'expired'>,

@@ -3,12 +3,15 @@ import { OAuthError } from '../oauth/errors.js'
 
 export interface Resource {
   readonly identifier: string
-  /** The scopes that this resource server knows; absent: any. */
+  /** The scopes that this resource server knows. By default it accepts any. */
   readonly scope?: readonly string[] | undefined
   readonly access_token_ttl_secs?: number | undefined
 }
 
-/** RFC 8707 §2: the default audience, or a resource server that the client may ask tokens for. Throws `invalid_target`. */
+/**
+ * The audience is the default one, or a resource server for which the client may request tokens (RFC 8707 §2). Throws
+ * `invalid_target`.
+ */
 export const checkAudience = (audience: readonly string[], client: Client, defaultAudience: string): void => {
   const allowed = (name: string): boolean => name === defaultAudience || client.allowed_audiences.includes(name)
   if (!audience.every(allowed))
@@ -17,7 +20,9 @@ export const checkAudience = (audience: readonly string[], client: Client, defau
     })
 }
 
-/** The scope that the client may have and that the resource servers know. Throws `invalid_scope`. */
+/**
+ * Returns the part of the scope that the client may have and that the resource servers know. Throws `invalid_scope`.
+ */
 export const narrowScope = (
   scope: readonly string[],
   client: Client,
@@ -30,7 +35,7 @@ export const narrowScope = (
   const limited = audience.every((name) => resources.get(name)?.scope !== undefined)
   if (!limited) return scope
   const left = scope.filter((name) => lists.includes(name) || name === 'openid' || name === 'offline_access')
-  // An answer without `scope` would say that all of what was asked for is granted (RFC 6749 §5.1).
+  // An answer without `scope` would mean that everything requested is granted (RFC 6749 §5.1).
   if (left.length === 0 && scope.length > 0 && lists.length > 0)
     throw new OAuthError('invalid_scope', 'The resource accepts none of the scopes.')
   return left
