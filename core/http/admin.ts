@@ -11,13 +11,16 @@ import type { Route } from './route.js'
 export type Guard = (endpoint: Handler) => Handler
 
 export interface AdminCredentials {
-  /** Wanted as `Authorization: Bearer` (RFC 6750 §2.1). Absent: the listener is on loopback or a unix socket, for programs of that host. */
+  /**
+   * The token that requests must carry as `Authorization: Bearer` (RFC 6750 §2.1). It may be absent when the listener
+   * is on loopback or a unix socket, for programs of that host.
+   */
   readonly token?: string | undefined
-  /** Lets those pass who may answer hand-offs. Absent: they need what everybody needs. */
+  /** Admits the callers that may answer hand-offs. If it is absent, they need what all other callers need. */
   readonly handoffGuard?: Guard
 }
 
-/** The route table of the admin listener: each endpoint behind its limit and the guard of its permission. */
+/** The route table of the admin listener. Each endpoint is behind its limit and the guard of its permission. */
 export const adminRoutes = (
   endpoints: readonly AdminEndpoint[],
   { token, handoffGuard }: AdminCredentials,
@@ -37,10 +40,10 @@ export const adminRoutes = (
   })
 }
 
-/** Addresses that are counted in one minute. */
+/** The number of addresses that are counted in one minute. */
 const mostAddresses = 1000
 
-/** In this process alone: the listener must answer while the stores are down. */
+/** The limit is counted in this process alone, because the listener must answer while the stores are down. */
 const createLimit = (perMinute: number, clock: Clock): Guard => {
   const counts = new MinuteMap<number>(mostAddresses)
   return (endpoint) => (request) => {
@@ -56,7 +59,7 @@ const createLimit = (perMinute: number, clock: Clock): Guard => {
   }
 }
 
-/** A page of any site can post a form to loopback; its browser says so (Fetch §3.2). */
+/** A page of any site can post a form to loopback, but its browser says where the request comes from (Fetch §3.2). */
 const refusePages: Guard = (endpoint) => (request) => {
   if (request.header('origin') === undefined) return endpoint(request)
   throw new OAuthError('access_denied', 'Requests from web pages are not accepted here.', { status: 403 })
@@ -65,9 +68,9 @@ const refusePages: Guard = (endpoint) => (request) => {
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * A website can give its own name the address 127.0.0.1 and then read answers as its own (DNS rebinding): its browser
- * sends that name as `Host`. What else a page asks for has a `Sec-Fetch-Site` (Fetch Metadata §2.3); `none` is a person
- * who typed the address. No page reaches a unix socket. Only HTTP/1.0, which no browser speaks, has no `Host`.
+ * A website can point its own name to 127.0.0.1 and then read the answers as its own (DNS rebinding), but its browser
+ * sends that name as `Host`. Any other request of a page has a `Sec-Fetch-Site` (Fetch Metadata §2.3); `none` is a
+ * person who typed the address. No page can reach a unix socket. Only HTTP/1.0, which no browser uses, has no `Host`.
  */
 const refuseWebsites: Guard = (endpoint) => (request) => {
   if (request.address === 'unix') return endpoint(request)

@@ -5,14 +5,14 @@ import type { Context } from './exchange.js'
 import { pagePolicy } from './security-headers.js'
 import { sendTogether } from './send-together.js'
 
-/** Whether the client still has a body to send that nobody is going to read. */
+/** Returns true when the client still has a body to send that will not be read. */
 export const bodyPending = (request: IncomingMessage): boolean =>
   !request.complete &&
   (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0)
 
 /**
- * Writes the answer in one go on `res`: Koa's own way through `ctx.body` costs a third of a small request. Does nothing
- * when the answer is under way or the client is gone.
+ * Writes the answer in one go on `res`, because Koa's own way through `ctx.body` costs a third of a small request.
+ * Does nothing when the answer is under way or the client is gone.
  */
 export const answer = (ctx: Context, reply: Reply): void => {
   ctx.respond = false
@@ -41,7 +41,7 @@ export const answer = (ctx: Context, reply: Reply): void => {
     linger(req, res)
   } else {
     res.writeHead(reply.status, headers)
-    // One byte for each character: copied, not encoded, and in one piece with the headers.
+    // The text has one byte for each character, so it is copied instead of encoded, in one piece with the headers.
     const isLatin1 = typeof body === 'string' && bytes === body.length
     sendTogether(() => (isLatin1 ? res.end(body, 'latin1') : res.end(body)))
   }
@@ -51,8 +51,8 @@ const lingerBytes = 256 * 1024
 const lingerMs = 1000
 
 /**
- * Reads and forgets a little of an unwanted body before closing: closing at once resets the connection, and the client
- * loses the answer that it was sent (RFC 9112 §9.6).
+ * Reads and discards a little of an unwanted body before closing. Closing at once resets the connection, and the
+ * client loses the answer (RFC 9112 §9.6).
  */
 const linger = (request: IncomingMessage, response: ServerResponse): void => {
   let left = lingerBytes

@@ -23,33 +23,36 @@ export interface AppOptions {
   readonly routes: readonly Route[]
   readonly log: Log
   readonly errorPage: ErrorPage
-  /** The issuer is https. */
+  /** True when the issuer is https. */
   readonly secure: boolean
-  /** As `createAddressReader` reads them. */
+  /** The entries are read by `createAddressReader`. */
   readonly trustedProxies: readonly string[]
-  /** Absent: no request has a certificate. */
+  /** If it is absent, requests have no certificate. */
   readonly certificates?: CertificateReader | undefined
-  /** Milliseconds after which a request's signal is aborted. */
+  /** The time in milliseconds after which a request's signal is aborted. */
   readonly requestBudgetMs: number
-  /** Level of the request log. */
+  /** The level of the request log. */
   readonly logLevel: 'debug' | 'info'
-  /** Where requests are in traces; filled while they are under way. Absent: tracing is off. */
+  /** The traces of the requests that are under way. It is absent when tracing is off. */
   readonly traces?: TraceContexts
   readonly tracing?: Tracing | undefined
-  /** Absent: nothing asks which request it works for. Node 20 and 22 make every promise a little slower for it. */
+  /**
+   * It is absent when nothing needs to know which request it works for: in Node 20 and 22 it makes every promise a
+   * little slower.
+   */
   readonly requestIds?: RequestIds | undefined
-  /** Absent: no request is turned away, however busy the process is. */
+  /** If it is absent, no request is turned away, however busy the process is. */
   readonly shedding?: LoadShedding
-  /** Called for each answer. */
+  /** This is called for each answer. */
   readonly observe?: RequestObserver
 }
 
-/** Cookies are all that a person's browser sends in such numbers. */
+/** Cookies are the only headers that a browser sends in such numbers. */
 const cookiesToDelete = said('cookies_to_delete')
 
 const refuseBadHeaders: Middleware = (ctx, next) => {
   const { req, state } = ctx
-  // The stylesheet of the page that says so comes with the same cookies.
+  // The stylesheet of the error page is requested with the same cookies, so it must pass.
   if (state.route?.fromMemory !== true && hasLongHeaders(req)) {
     if (!acceptsPages(req)) throw tooLongHeaders()
     state.errorTitle = 'error'
@@ -60,8 +63,8 @@ const refuseBadHeaders: Middleware = (ctx, next) => {
 }
 
 /**
- * The list as one function. koa-compose and Koa's own end of a request (on-finished, `respond`) cost a small request
- * 5 µs, and have nothing to do here: the funnel answers everything, and answers end on `res`.
+ * Combines the list into one function. koa-compose and Koa's own end of a request (on-finished, `respond`) cost a
+ * small request 5 µs and are not needed here: the error funnel answers everything, and answers end on `res`.
  */
 const chain = (list: readonly Middleware[]): ((ctx: Context) => Promise<void>) =>
   list.reduceRight<(ctx: Context) => Promise<void>>(
@@ -69,7 +72,7 @@ const chain = (list: readonly Middleware[]): ((ctx: Context) => Promise<void>) =
     () => Promise.resolve(),
   )
 
-/** The Koa application as a listener for `listen`. Every request goes down this list and nowhere else. */
+/** Returns the Koa application as a listener for `listen`. Every request passes through this list and nothing else. */
 export const createApp = (options: AppOptions): ((request: IncomingMessage, response: ServerResponse) => void) => {
   const {
     routes,
@@ -105,7 +108,7 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
   app.use(refuseBadHeaders)
   app.use(dispatch(services))
   app.use(notFound)
-  // The funnel has answered everything; what comes here is a socket that broke.
+  // The funnel has answered everything else, so an error that arrives here is a broken socket.
   app.on('error', () => log.debug('A connection was lost'))
 
   const run = chain(app.middleware)

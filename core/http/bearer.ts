@@ -3,10 +3,10 @@ import type { EndpointRequest } from '../endpoints/message.js'
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** The name of the scheme in any case (RFC 9110 §11.1). */
+/** The name of the scheme is case-insensitive (RFC 9110 §11.1). */
 const credentials = /^bearer +([^ ].*)$/i
 
-/** Does a request have this token (RFC 6750 §2.1)? In constant time. */
+/** Returns a function that checks, in constant time, whether a request has this token (RFC 6750 §2.1). */
 export const createBearer = (token: string): ((request: EndpointRequest) => boolean) => {
   const expected = digest(token)
   return (request) =>

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { OAuthError } from '../oauth/errors.js'
 
-/** What a route takes. */
+/** The kind of body that a route accepts. */
 export interface BodyKind {
-  /** In small letters. */
+  /** The media type in lower case. */
   readonly mediaType: string
   readonly maxBytes: number
   /** The error text for another media type, charset or content coding. */
@@ -11,8 +11,8 @@ export interface BodyKind {
 }
 
 /**
- * Whether there is a body to read. Throws 415 for another media type, charset or content coding, 413 for a declared
- * length over the limit.
+ * Returns true when there is a body to read. Throws 415 for another media type, charset or content coding, and 413
+ * for a declared length over the limit.
  */
 export const checkBodyHeaders = (request: IncomingMessage, kind: BodyKind): boolean => {
   const { mediaType, maxBytes } = kind
@@ -20,7 +20,7 @@ export const checkBodyHeaders = (request: IncomingMessage, kind: BodyKind): bool
   const length = headers['content-length']
   const transfer = headers['transfer-encoding']
   if (transfer === undefined && (length === undefined || length === '0')) return false
-  // A transfer coding beside `chunked` is taken off by nobody here (RFC 9112 §6.1).
+  // No transfer coding other than `chunked` is decoded here (RFC 9112 §6.1).
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') throw unsupported(kind)
   const type = headers['content-type']
   if (type !== mediaType && !isOfType(type ?? '', mediaType)) throw unsupported(kind)
@@ -30,7 +30,7 @@ export const checkBodyHeaders = (request: IncomingMessage, kind: BodyKind): bool
   return true
 }
 
-/** Of what is ASCII `trim` takes spaces and tabs alone: a no-break space is whitespace to JavaScript, not to HTTP. */
+/** Within ASCII, `trim` removes only spaces and tabs. A no-break space is whitespace to JavaScript, but not to HTTP. */
 const isAscii = (header: string): boolean => /^[\t -~]*$/.test(header)
 
 const isOfType = (contentType: string, mediaType: string): boolean => {
@@ -48,12 +48,13 @@ export const unsupported = ({ refusal }: BodyKind): OAuthError =>
 
 export const tooLarge = (): OAuthError => new OAuthError('invalid_request', 'The body is too large.', { status: 413 })
 
-/** Pieces of one body. */
+/** The maximum number of pieces of one body. */
 const maxPieces = 1024
 
 /**
- * Closes the connection of a request whose body comes in more pieces than an honest one can: a chunk may be one byte
- * (RFC 9112 §7.1), and each keeps the event loop busy for as long as a kilobyte does (F27). For callers that already read the body.
+ * Closes the connection of a request whose body arrives in more pieces than an honest body can have. A chunk may be
+ * one byte (RFC 9112 §7.1), and each keeps the event loop as busy as a kilobyte does (F27). This is for callers that
+ * already read the body.
  */
 export const limitPieces = (request: IncomingMessage): void => {
   let left = maxPieces
@@ -63,7 +64,7 @@ export const limitPieces = (request: IncomingMessage): void => {
   })
 }
 
-/** Throws 413 at the first byte over `maxBytes`; what comes after it is not kept. */
+/** Throws 413 at the first byte over `maxBytes`; the rest is not kept. */
 export const readBytes = (request: IncomingMessage, maxBytes: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

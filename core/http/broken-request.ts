@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** What the HTTP parser could not read never reaches the application; these are the answers to it. */
+/** The answers to requests that the HTTP parser could not read, which never reach the application. */
 const answers = new Map([
   ['HPE_HEADER_OVERFLOW', [431, 'Request Header Fields Too Large', 'The headers are too large.']],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'Content Too Large', 'The body is too large.']],
@@ -9,7 +9,7 @@ const answers = new Map([
 
 const malformed = [400, 'Bad Request', 'The request is malformed.'] as const
 
-/** The `clientError` handler: a short answer, and the connection is closed, so that nothing after it is read. */
+/** The `clientError` handler. It sends a short answer and closes the connection, so that nothing after it is read. */
 export const answerBrokenRequest = (error: NodeJS.ErrnoException, socket: Socket): void => {
   const code = error.code ?? ''
   const fromParser = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT'
@@ -29,17 +29,20 @@ export const answerBrokenRequest = (error: NodeJS.ErrnoException, socket: Socket
   )
 }
 
-/** For cookies beyond all that is parsed: the page of the application, in every language, is for fewer. */
+/**
+ * The page for cookies beyond what is parsed at all. The application's own page, in every language, is for fewer
+ * cookies.
+ */
 const cookiePage =
   '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">' +
   '<title>Error</title><h1>Error</h1><p>Your browser sent too much. Delete the cookies of this site, then try again.</p>'
 
-/** By what the parser was given last, in which a browser has said what it accepts before its cookies. */
+/** Looks at what the parser received last. A browser sends its `Accept` header before its cookies. */
 const isOfBrowser = (error: NodeJS.ErrnoException): boolean => {
   const { rawPacket } = error as { readonly rawPacket?: Buffer }
   return /\r\naccept:[^\r\n]*text\/html/i.test(rawPacket?.toString('latin1') ?? '')
 }
 
-/** As node:http itself asks before it answers a broken request. */
+/** This is the check that node:http itself makes before it answers a broken request. */
 const answerHasBegun = (socket: Socket): boolean =>
   (socket as { _httpMessage?: { headersSent?: boolean } })._httpMessage?.headersSent === true

@@ -2,12 +2,12 @@ import { formatTraceparent, parseTraceparent } from '../observe/traceparent.js'
 import type { Tracing } from '../observe/tracing.js'
 import type { Context, Middleware } from './exchange.js'
 
-/** Where requests are in traces, by request id, while they are under way: what the audit log tells. */
+/** The trace contexts of the requests under way, by request id. The audit log records them. */
 export type TraceContexts = Map<string, string>
 
 /**
- * Continues the caller's trace (W3C Trace Context) in the logs and, when an SDK is registered, in a span of this request.
- * Without either it costs nothing.
+ * Continues the caller's trace (W3C Trace Context) in the logs and, when an SDK is registered, in a span of this
+ * request. It costs nothing without either.
  */
 export const carryTrace =
   (traces: TraceContexts, tracing: Tracing | undefined): Middleware =>
@@ -31,7 +31,10 @@ export const carryTrace =
     })
   }
 
-/** By the names of OpenTelemetry's conventions for HTTP servers; the path is the table's and the query nobody's. */
+/**
+ * The names follow OpenTelemetry's conventions for HTTP servers. The path is that of the table, and the query is
+ * never recorded.
+ */
 const describe = (ctx: Context, span: Parameters<Parameters<Tracing['request']>[1]>[0]): void => {
   const { method = 'GET' } = ctx.req
   const { statusCode } = ctx.res

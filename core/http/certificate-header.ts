@@ -1,15 +1,16 @@
 /**
- * How a proxy writes the client's certificate into a header. `rfc9440`: `Client-Cert` and `Client-Cert-Chain` (RFC 9440 §2).
- * `pem-urlencoded`: nginx and AWS ALB. `der-base64`: HAProxy and Traefik. `xfcc`: Envoy.
+ * The format in which a proxy writes the client's certificate into a header. `rfc9440` is `Client-Cert` and
+ * `Client-Cert-Chain` (RFC 9440 §2), `pem-urlencoded` is used by nginx and AWS ALB, `der-base64` by HAProxy and
+ * Traefik, and `xfcc` by Envoy.
  */
 export type CertificateFormat = 'rfc9440' | 'pem-urlencoded' | 'der-base64' | 'xfcc'
 
-/** A certificate and nine above it: no public or private PKI is as deep. */
+/** A certificate and nine above it are allowed: no public or private PKI is that deep. */
 export const maxCertificates = 10
 
 const base64 = /^[A-Za-z\d+/]+={0,2}$/
 
-/** Undefined for anything but canonical base64. */
+/** Returns undefined for anything but canonical base64. */
 const fromBase64 = (text: string): Buffer | undefined => {
   if (!base64.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64')
@@ -18,7 +19,7 @@ const fromBase64 = (text: string): Buffer | undefined => {
 
 type Encoded = readonly (Buffer | undefined)[] | undefined
 
-/** RFC 8941 §3.3.5: a byte sequence stands between colons. */
+/** A byte sequence stands between colons (RFC 8941 §3.3.5). */
 const fromByteSequence = (item: string): Buffer | undefined =>
   item.length > 2 && item.startsWith(':') && item.endsWith(':') ? fromBase64(item.slice(1, -1)) : undefined
 
@@ -33,12 +34,12 @@ const percentDecode = (text: string): string | undefined => {
   }
 }
 
-/** What RFC 7468 §3 has between the lines of a block: no blanks and no tabs. */
+/** The characters that RFC 7468 §3 allows between the lines of a block, which exclude blanks and tabs. */
 const lines = /^[A-Za-z\d+/=\r\n]+$/
 
 const form = /^[\r\n]*-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----[\r\n]*$/
 
-/** PEM blocks one after another, and nothing else between them. */
+/** Reads PEM blocks that follow one another with nothing else between them. */
 const fromPem = (encoded: string): Encoded => {
   const text = percentDecode(encoded)
   if (text === undefined || !form.test(text)) return undefined
@@ -55,15 +56,16 @@ const fromDer = (text: string): Encoded =>
   (text.includes('%') ? percentDecode(text) : text)?.split(',').map((item) => fromBase64(item.trim()))
 
 /**
- * `Key=value;Key="quoted value"`. Of several elements the last is that of the proxy nearest to us, which may be the
- * certificate of another proxy: that would give all clients one certificate. So there must be one.
+ * Reads `Key=value;Key="quoted value"`. Of several elements the last is that of the nearest proxy, which may be the
+ * certificate of another proxy and would then give all clients one certificate. So exactly one element is allowed.
  */
 const fromXfcc = (text: string): Encoded => {
   const pairs = new Map<string, string>()
   const pair = /([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^",;]*))(;|$)/y
   while (pair.lastIndex < text.length) {
     const [, key = '', quoted, plain = ''] = pair.exec(text) ?? []
-    // A pair that does not parse sets `lastIndex` to 0; a second element begins with a comma, which no pair ends with.
+    // A pair that does not parse sets `lastIndex` to 0. A second element begins with a comma, and no pair ends with
+    // one.
     if (key === '' || (pairs.has(key.toLowerCase()) && /^(?:cert|chain)$/i.test(key))) return undefined
     pairs.set(key.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain)
   }
@@ -72,8 +74,8 @@ const fromXfcc = (text: string): Encoded => {
   if (cert === undefined) return chain === undefined ? [] : fromPem(chain)
   const leaf = fromPem(cert)
   const all = chain === undefined ? leaf : fromPem(chain)
-  // The chain begins with the certificate itself. Envoy quotes no URI of a certificate, and one could hold a `Cert` of its
-  // own: it would stand beside the true chain.
+  // The chain must begin with the certificate itself. Envoy does not quote the URIs of a certificate, so one could
+  // hold a `Cert` of its own that would stand beside the true chain.
   const [own, ...others] = leaf ?? []
   return own !== undefined && others.length === 0 && all?.[0]?.equals(own) === true ? all : undefined
 }
@@ -86,8 +88,9 @@ const readers: Readonly<Record<CertificateFormat, (text: string) => Encoded>> = 
 }
 
 /**
- * The certificates that a header holds, in DER: the client's own first, then those above it. `chain` is the header beside
- * it that RFC 9440 §2.3 defines. Empty where the proxy says that there is none; undefined for what does not parse.
+ * Returns the certificates of a header in DER: first the client's own, then those above it. `chain` is the second
+ * header that RFC 9440 §2.3 defines. The result is empty when the proxy says that there is no certificate, and
+ * undefined when the header does not parse.
  */
 export const parseCertificateHeader = (
   format: CertificateFormat,

@@ -5,7 +5,7 @@ import { createTrustedProxies, normalize, peerOf } from './trusted-proxies.js'
 const maxHops = 16
 
 /**
- * Reads a caller's address. `X-Forwarded-For` is believed from the right, for as long as each hop is one of
+ * Reads a caller's address. `X-Forwarded-For` is believed from the right, as long as each hop is one of
  * `trustedProxies`, as `createTrustedProxies` reads them. Throws `TypeError` for an entry that it cannot read.
  */
 export const createAddressReader = (trustedProxies: readonly string[]): ((request: IncomingMessage) => string) => {
@@ -29,7 +29,7 @@ export const createAddressReader = (trustedProxies: readonly string[]): ((reques
   }
 }
 
-/** An address with or without a port; undefined for anything else. */
+/** Parses an address with or without a port, and returns undefined for anything else. */
 const parseHop = (text: string): string | undefined => {
   const hop = text.trim()
   if (hop.length > 64) return undefined

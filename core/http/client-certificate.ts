@@ -11,7 +11,7 @@ import { maxCertificates, parseCertificateHeader, type CertificateFormat } from 
 import { createHandshakes } from './handshakes.js'
 import { createTrustedProxies, peerOf } from './trusted-proxies.js'
 
-/** Reads the certificate of whoever sent a request. Throws `invalid_request` for a header that does not parse. */
+/** Reads the certificate of the sender of a request. Throws `invalid_request` for a header that does not parse. */
 export type CertificateReader = (request: IncomingMessage) => ClientCertificate | undefined
 
 const certificateOf = (raw: Buffer, chain: readonly Buffer[]): ClientCertificate => ({
@@ -21,14 +21,20 @@ const certificateOf = (raw: Buffer, chain: readonly Buffer[]): ClientCertificate
 })
 
 export interface ConnectionCertificates {
-  /** For a connection that was just made. False when its address has had too many costly handshakes in this minute. */
+  /**
+   * Called for a connection that was just made. Returns false when its address has had too many costly handshakes in
+   * this minute.
+   */
   admit(socket: Socket): boolean
-  /** After its handshake. False when the client sent more certificates than a header may hold. */
+  /**
+   * Called after the handshake of a connection. Returns false when the client sent more certificates than a header
+   * may hold.
+   */
   accept(socket: TLSSocket): boolean
   readonly read: CertificateReader
 }
 
-/** The certificates of the connection: the handshake has proved that the client has the key, and nothing else. */
+/** The certificates of the connection. The handshake has proved that the client has the key, and nothing else. */
 export const createConnectionCertificates = (clock: Clock): ConnectionCertificates => {
   const known = new WeakMap<Socket, ClientCertificate>()
   const handshakes = createHandshakes(clock)
@@ -37,7 +43,8 @@ export const createConnectionCertificates = (clock: Clock): ConnectionCertificat
     accept(socket) {
       const peer = socket.getPeerX509Certificate()
       const chain = peer === undefined ? [] : issuersOf(peer)
-      // OpenSSL takes 100 KiB of them, and the connection holds ten times as much of memory for as long as it is open.
+      // OpenSSL accepts 100 KiB of certificates, and the connection holds ten times as much memory for as long as it
+      // is open.
       const isTooLong = chain.length >= maxCertificates
       handshakes.finish(socket, isTooLong || !chain.every(hasAcceptedKey))
       if (isTooLong) return false
@@ -55,7 +62,7 @@ export const createConnectionCertificates = (clock: Clock): ConnectionCertificat
   }
 }
 
-/** Those above it in the order in which the client sent them; no more than are worth counting. */
+/** The issuers follow in the order in which the client sent them, up to the number that is worth counting. */
 const issuersOf = ({ issuerCertificate }: X509Certificate): readonly X509Certificate[] => {
   const chain: X509Certificate[] = []
   for (let above = issuerCertificate; above !== undefined; above = above.issuerCertificate) {
@@ -65,15 +72,15 @@ const issuersOf = ({ issuerCertificate }: X509Certificate): readonly X509Certifi
 }
 
 export interface CertificateHeaderOptions {
-  /** In small letters. */
+  /** The name of the header in lower case. */
   readonly name: string
   readonly format: CertificateFormat
   readonly trustedProxies: readonly string[]
-  /** Called when the header came from anybody else, and was ignored. */
+  /** This is called when the header came from another peer and was ignored. */
   readonly ignored: () => void
 }
 
-/** Two to six KiB each. */
+/** Each entry takes two to six KiB. */
 const maxKnown = 1000
 
 const malformed = (): OAuthError =>
@@ -81,7 +88,7 @@ const malformed = (): OAuthError =>
     reason: 'the header of the proxy holds no certificate',
   })
 
-/** What cannot be parsed, or is followed by something, is no certificate. */
+/** Bytes that cannot be parsed, or that are followed by others, are not a certificate. */
 const isCertificate = (der: Buffer): boolean => {
   try {
     return new X509Certificate(der).raw.equals(der)
@@ -90,7 +97,7 @@ const isCertificate = (der: Buffer): boolean => {
   }
 }
 
-/** The certificates that a trusted proxy hands on in a header. */
+/** Reads the certificates that a trusted proxy passes on in a header. */
 export const createHeaderCertificates = (options: CertificateHeaderOptions): CertificateReader => {
   const { name, format, ignored } = options
   const chainName = format === 'rfc9440' ? `${name}-chain` : undefined
@@ -111,7 +118,7 @@ export const createHeaderCertificates = (options: CertificateHeaderOptions): Cer
       ignored()
       return undefined
     }
-    // node:http joins two headers of a name by a comma, which is how one proxy writes a chain.
+    // node:http joins two headers of the same name by a comma, which is also how one proxy writes a chain.
     if (isRepeated(request, name)) throw malformed()
     const chain = chainName === undefined ? undefined : (request.headers[chainName] as string | undefined)
     const key = chain === undefined ? text : `${text},${chain}`

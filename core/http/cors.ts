@@ -3,8 +3,8 @@ import type { Middleware } from './exchange.js'
 import type { Route } from './route.js'
 
 /**
- * Lets other origins read what the table says they may: never with credentials, and no answer here depends on a cookie,
- * so that `*` is safe for every origin, `null` too (Fetch §3.2.5). Preflights of these routes end here.
+ * Lets other origins read what the table allows, and never with credentials. No answer here depends on a cookie, so
+ * `*` is safe for every origin, even `null` (Fetch §3.2.5). Preflights of these routes end here.
  */
 export const cors = (table: readonly Route[]): Middleware => {
   const byRoute = new Map(table.filter(({ cors }) => cors).map((route) => [route, headersOf(route)]))
@@ -26,7 +26,10 @@ const exposed = [
   ...['ETag', 'X-FAPI-Interaction-Id'],
 ].join(', ')
 
-/** Without credentials `*` is every header but `Authorization` (Fetch §3.2.2): anybody can send any header without a browser. */
+/**
+ * Without credentials `*` means every header but `Authorization` (Fetch §3.2.2). Anyone can send any header without a
+ * browser.
+ */
 const allowed = '*, Authorization'
 
 const headersOf = ({

@@ -10,7 +10,7 @@ import { readPageForm } from './page-form.js'
 import { HttpRequest, type RequestServices } from './request.js'
 import type { Route } from './route.js'
 
-/** Hands the request to the endpoint of its row. */
+/** Passes the request to the endpoint of its row. */
 export const dispatch =
   (services: RequestServices): Middleware =>
   (ctx, next) => {
@@ -36,7 +36,10 @@ const jsonBody: BodyKind = {
   refusal: 'The body must be application/json in UTF-8.',
 }
 
-/** The bytes of a JSON body; none where there was no body. Throws as `checkBodyHeaders` and `readBytes`. */
+/**
+ * Returns the bytes of a JSON body, which are empty when there is no body. Throws as `checkBodyHeaders` and
+ * `readBytes`.
+ */
 const readJsonBody = async (request: IncomingMessage): Promise<Buffer> =>
   checkBodyHeaders(request, jsonBody) ? readBytes(request, jsonBody.maxBytes) : Buffer.alloc(0)
 
@@ -56,7 +59,7 @@ const readFormOf = (ctx: Context, { body }: Route) => {
   return body === 'page-form' ? readPageForm(ctx) : noParameters
 }
 
-/** The end of the line. People get a page, machines JSON. */
+/** This is the last middleware. People get a page, and machines get JSON. */
 export const notFound: Middleware = (ctx) => {
   if (acceptsPages(ctx.req)) ctx.state.errorTitle = 'page_not_found'
   throw new OAuthError('invalid_request', said('no_page'), { status: 404 })

@@ -6,40 +6,40 @@ import { Unavailable } from '../unavailable.js'
 import { answer } from './answer.js'
 import type { Context, Exchange, Middleware } from './exchange.js'
 
-/** What an error page shows. All of it is escaped; texts are constant, and a string is English. */
+/** The content of an error page. All of it is escaped. Texts are constant, and a string is English. */
 export interface ShownError {
   readonly status: number
   readonly title: string | Said
-  /** The message says what to do. */
+  /** True when the message says what to do. */
   readonly isAdvised?: boolean
   readonly message: string | Said
   readonly requestId: string
   /** The client that sent the person. */
   readonly clientName?: string | undefined
-  /** The client whose look the page has. */
+  /** The client whose theme the page has. */
   readonly clientId?: string | undefined
-  /** Where that client begins. */
+  /** The page of that client where a person starts. */
   readonly backUrl?: string | undefined
-  /** Where the person can sign out. */
+  /** The URL where the person can sign out. */
   readonly signOutUrl?: string | undefined
-  /** What helps a developer. */
+  /** Details that help a developer. */
   readonly facts?: ErrorFacts | undefined
 }
 
-/** What is said of the languages that the person reads. Untrusted. */
+/** What the request says about the languages of the person. It is untrusted. */
 export interface ErrorLanguages {
-  /** `ui_locales`: tags in order of preference. */
+  /** The value of `ui_locales`: language tags in order of preference. */
   readonly uiLocales?: string | undefined
   readonly acceptLanguage?: string | undefined
 }
 
-/** An HTML document, and the language that it is in. */
+/** Returns an HTML document and its language. */
 export type ErrorPage = (
   shown: ShownError,
   languages: ErrorLanguages,
 ) => { readonly html: string; readonly language: string }
 
-/** For listeners that no person opens: two sentences, and no look. */
+/** This page is for listeners that people do not open. It has two sentences and no theme. */
 export const plainErrorPage: ErrorPage = ({ title, message }) => ({
   html: `${inEnglish(title)}: ${inEnglish(message)}`,
   language: 'en',
@@ -103,17 +103,17 @@ const saying = (messages: Said): Pick<Failure, 'description' | 'said'> => ({
 const isAbort = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
 
-/** What Koa and its middlewares throw at bad input (http-errors). */
+/** Returns the status of errors that Koa and its middlewares throw for bad input (http-errors). */
 const clientErrorStatus = (error: unknown): number | undefined => {
   if (!(error instanceof Error) || !('status' in error) || !('expose' in error)) return undefined
   const { status } = error
   return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined
 }
 
-/** Seconds, spread so that the clients of one outage do not come back as one (F36). */
+/** The delay in seconds is random, so that the clients of one outage do not all return at once (F36). */
 export const retryAfter = (): string => String(1 + Math.floor(Math.random() * 5))
 
-/** The name of what was refused before the ceremony began, or failed beneath it. */
+/** Returns the name of an error that was refused before the ceremony began, or that failed in the layers below it. */
 const errorCodeOf = ({ status, code }: Failure): string | undefined => {
   if (status === 429) return 'RateLimited'
   if (code === 'temporarily_unavailable') return 'Unavailable'

@@ -6,36 +6,36 @@ import type { Said, SaidKey } from '../oauth/said.js'
 
 const noPathParameters: ReadonlyMap<string, string> = new Map()
 
-/** What the middlewares know of one request and its answer: `ctx.state`. */
+/** What the middlewares know about one request and its answer. It is stored in `ctx.state`. */
 export class Exchange {
   readonly requestId: string
   /** The path as it was sent, without the query. */
   readonly path: string
   /** The query as it was sent, without the question mark. */
   readonly search: string
-  /** Headers that any answer to this request carries: names and values in turn. */
+  /** The headers that every answer to this request carries, as alternating names and values. */
   readonly headers: string[]
-  /** Headers that pages carry beside those, unless the reply has its own. */
+  /** The further headers that pages carry, unless the reply has its own. */
   pageHeaders: Readonly<Record<string, string>>
   /** The row that serves this path. */
   route: Route | undefined
-  /** What stands in the path where the row has `{name}`. */
+  /** The values in the path where the row has `{name}`. */
   pathParameters: ReadonlyMap<string, string>
-  /** The row's path once it is found: what the log tells. */
+  /** The path of the row once it is found. This is what the log records. */
   routePath: string | undefined
-  /** Heading of the error page; undefined: errors are JSON. */
+  /** The heading of the error page. If it is undefined, errors are JSON. */
   errorTitle: SaidKey | undefined
-  /** `ui_locales` of a form, for its error page. Untrusted. */
+  /** The `ui_locales` of a form, for its error page. The value is untrusted. */
   uiLocales: string | undefined
-  /** Errors have an `error_code`. */
+  /** True when errors have an `error_code`. */
   hasErrorCodes: boolean
-  /** What it was refused with. */
+  /** The error with which the request was refused. */
   error: ErrorCode | undefined
-  /** Why, for the operator. */
+  /** The reason of the refusal, for the operator. */
   reason: string | undefined
-  /** The component whose outage failed it. */
+  /** The component whose outage failed the request. */
   outage: string | undefined
-  /** Where it is in a trace (W3C Trace Context). */
+  /** The position of the request in a trace (W3C Trace Context). */
   traceparent: string | undefined
 
   constructor(requestId: string, url: string) {
@@ -62,27 +62,30 @@ export class Exchange {
 export type Context = ParameterizedContext<Exchange>
 export type Middleware = KoaMiddleware<Exchange>
 
-/** RFC 9112 §3.2.2: the absolute form is accepted, and its authority means nothing here. */
+/** The absolute form is accepted, but its authority is ignored (RFC 9112 §3.2.2). */
 const originForm = (url: string): string => {
   const rest = /^https?:\/\/[^/?#]*(.*)$/i.exec(url)?.[1]
   return rest === undefined ? url : rest.startsWith('/') ? rest : `/${rest}`
 }
 
 const maxHeaders = 100
-/** Of the names and values, and the address. The parser reads twice as much, so that people get a page that says what to do. */
+/**
+ * The limit covers names, values and the address. The parser reads twice as much, so that people get a page that says
+ * what to do.
+ */
 const maxHeaderBytes = 16 * 1024
 
-/** Does a person wait for the answer, in a browser? */
+/** Returns true when a person waits for the answer in a browser. */
 export const acceptsPages = ({ headers }: IncomingMessage): boolean => headers.accept?.includes('text/html') === true
 
-/** More than what is read of the headers of one request. */
+/** Returns true when the headers are longer than what is read of one request. */
 export const hasLongHeaders = ({ url = '', rawHeaders }: IncomingMessage): boolean => {
   let bytes = url.length
   for (const text of rawHeaders) bytes += text.length
   return bytes > maxHeaderBytes
 }
 
-/** Answers 431, and closes the connection. */
+/** Answers 431 and closes the connection. */
 export const tooLongHeaders = (description: string | Said = 'The headers are too large.'): OAuthError =>
   refused(description, 431)
 const onlyOnce = new Map([
@@ -93,13 +96,13 @@ const onlyOnce = new Map([
 ])
 
 /**
- * Throws when the request has too many headers, no `Host` where there must be one (RFC 9112 §3.2), or twice one of which
- * the first or the last would have to be chosen (RFC 9110 §5.3, RFC 9449 §4.3). Node keeps the first `Authorization` in
- * silence.
+ * Throws when the request has too many headers, no `Host` where it is required (RFC 9112 §3.2), or a repeated header
+ * of which the first or the last would have to be chosen (RFC 9110 §5.3, RFC 9449 §4.3). Node silently keeps the
+ * first `Authorization`.
  */
 export const checkHeaders = (request: IncomingMessage): void => {
   const names = request.rawHeaders
-  // Node's own maxHeadersCount drops what is over it, a proxy's X-Forwarded-For for instance.
+  // Node's own maxHeadersCount drops the headers over the limit, for instance a proxy's X-Forwarded-For.
   if (names.length > 2 * maxHeaders) {
     throw refused('The request has too many headers.', 431)
   }

@@ -4,7 +4,7 @@ import { RecentMap } from '../recent-map.js'
 import type { Context, Exchange, Middleware } from './exchange.js'
 import type { Route } from './route.js'
 
-/** What an id of ours or the name of an asset may look like. */
+/** The characters of our ids and of the names of assets. */
 const isSegment = (text: string): boolean => /^[\w-][\w.~-]{0,127}$/.test(text)
 
 const hasParameters = ({ path }: Route): boolean => path.includes('{')
@@ -13,16 +13,16 @@ interface Found {
   readonly route: Route
   readonly parameters: ReadonlyMap<string, string>
 }
-/** Paths of assets and status lists, and of whatever strangers make up. */
+/** The cache holds paths of assets and status lists, and any path that strangers make up. */
 const mostFound = 256
 
 /**
- * Finds the row of a request once, for all that follows: a fixed path by one look into a map, a path with parameters by
- * the router.
+ * Finds the row of a request once for everything that follows. A fixed path takes one lookup in a map, and a path
+ * with parameters takes the router.
  */
 export const findRoute = (table: readonly Route[]): Middleware => {
   const fixed = new Map(table.filter((route) => !hasParameters(route)).map((route) => [route.path, route]))
-  /** What is answered from memory is found there too: the router takes longer than the answer. */
+  /** Answers from memory are found here too, because the router takes longer than the answer. */
   const found = new RecentMap<string, Found>(mostFound)
   const router = new Router<Exchange>({ sensitive: true, strict: true })
   for (const route of table.filter(hasParameters))
@@ -44,7 +44,7 @@ export const findRoute = (table: readonly Route[]): Middleware => {
       state.pathParameters = known.parameters
       return next()
     }
-    // The router decodes; no path of ours has anything encoded.
+    // The router decodes paths, but none of our paths contains anything encoded.
     if (state.route !== undefined || state.path.includes('%')) return next()
     ;(ctx as { newRouterPath?: string }).newRouterPath = state.path
     return findByRouter(ctx, next)

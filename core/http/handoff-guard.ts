@@ -6,10 +6,13 @@ import { OAuthError } from '../oauth/errors.js'
 import type { Log } from '../observe/log.js'
 import { createBearer } from './bearer.js'
 
-/** What a service must show to answer hand-offs: all that is there. */
+/** What a service must show to answer hand-offs. Every credential that is present is required. */
 export interface HandoffCredentials {
   readonly token?: string | undefined
-  /** Mutual TLS (RFC 8705 §2.1): a certificate of one of these subjects, which one of the anchors (PEM) has issued. */
+  /**
+   * The rule for mutual TLS (RFC 8705 §2.1): the certificate must have one of these subjects, and be issued by one of
+   * the anchors (PEM).
+   */
   readonly certificates?: { readonly trustAnchors: readonly string[]; readonly subjects: readonly CertificateSubject[] }
 }
 
@@ -18,7 +21,7 @@ export interface HandoffGuardOptions {
   readonly log: Log
 }
 
-/** Lets those alone pass who may answer hand-offs. */
+/** Admits only callers that may answer hand-offs. */
 export const createHandoffGuard = (
   { token, certificates }: HandoffCredentials,
   { clock, log }: HandoffGuardOptions,
@@ -31,7 +34,7 @@ export const createHandoffGuard = (
       clock,
     })
 
-  /** Of each request, not of each connection: a certificate may expire on one that stays open. */
+  /** The check is made for each request, because a certificate may expire on a connection that stays open. */
   const findCertificateFault = (request: EndpointRequest): string | undefined => {
     if (trusted === undefined || certificates === undefined) return undefined
     const certificate = request.clientCertificate()

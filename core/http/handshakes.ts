@@ -4,24 +4,28 @@ import type { Clock } from '../clock.js'
 import { MinuteMap } from '../limits/minute-map.js'
 import { minuteOf } from '../limits/minute-shares.js'
 
-/** Addresses of one minute. */
+/** The number of addresses that are remembered in one minute. */
 const mostRemembered = 100_000
-/** Of costly handshakes of one address in a minute: half a second of one core. */
+/** The bytes of costly handshakes that one address may send in a minute, which cost half a second of one core. */
 const mostBytes = 256 * 1024
-/** More than a client sends before its certificates. */
+/** This is more than a client sends before its certificates. */
 const beforeCertificates = 3 * 1024
 
-/** What handshakes of one address may cost that end in nothing, or show certificates that no client needs. */
+/** Limits the cost of handshakes of one address that fail, or that show certificates no client needs. */
 export interface Handshakes {
-  /** For a connection that was just made. False: it is to be closed at once. */
+  /** Called for a connection that was just made. Returns false when it must be closed at once. */
   admit(socket: Socket): boolean
-  /** For the same connection, by its port: its handshake has ended well. `isCostly`: it counts all the same. */
+  /**
+   * Called for the same connection, which is found by its port, when its handshake has succeeded. With `isCostly` it
+   * counts all the same.
+   */
   finish(socket: Socket, isCostly: boolean): void
 }
 
 /**
- * OpenSSL verifies the signatures of up to a hundred certificates before anybody is asked, and Node has no option for it: 130 ms
- * where the keys are on P-521, for 60 KiB. So the bytes of such handshakes are counted, and those of one address are bounded.
+ * OpenSSL verifies the signatures of up to a hundred certificates before any callback runs, and Node has no option
+ * for it. This takes 130 ms for 60 KiB where the keys are on P-521. So the bytes of such handshakes are counted, and
+ * limited for each address.
  */
 export const createHandshakes = (clock: Clock): Handshakes => {
   const spent = new MinuteMap<number>(mostRemembered)

@@ -5,8 +5,8 @@ import { limitPieces, tooLarge, unsupported } from './body-bytes.js'
 import { checkFormHeaders, formBody, maxBodyBytes, parseForm } from './form-reader.js'
 
 /**
- * koa-body hands over the form as text, one character a byte: its own form parser makes objects of brackets and replaces
- * bytes that are not UTF-8. JSON and multipart are off.
+ * koa-body returns the form as text, one character for each byte. Its own form parser turns brackets into objects and
+ * replaces bytes that are not UTF-8. JSON and multipart are off.
  */
 const textReader = {
   json: false,
@@ -25,13 +25,13 @@ const textReader = {
 /** Reads a browser's form into flat strings. Throws as the form reader does. */
 export const readPageForm = async (ctx: Context): Promise<ParameterList> => {
   if (!checkFormHeaders(ctx.req)) return noParameters
-  // It comes with parsers of everything else, which a start does not wait for.
+  // It loads parsers of all other kinds, and the start does not wait for them.
   const { koaBody } = await import('koa-body')
   const reading = koaBody(textReader)(ctx, async () => undefined) as Promise<unknown>
   limitPieces(ctx.req)
   await reading
   const text: unknown = ctx.request.body
-  // koa-body reads the content type once more, with a parser of its own.
+  // koa-body reads the content type again with a parser of its own.
   if (typeof text !== 'string') throw unsupported(formBody)
   return parseForm(Buffer.from(text, 'latin1'))
 }

@@ -4,8 +4,8 @@ import { Unavailable } from '../unavailable.js'
 const windowMs = 100
 
 /**
- * Deadlines for requests: a signal that is aborted with `Unavailable` after `budgetMs`, at most 100 ms late. Requests of
- * one window share it, so that a request costs no timer.
+ * Creates deadlines for requests: a signal that is aborted with `Unavailable` after `budgetMs`, at most 100 ms late.
+ * Requests of one window share it, so that a request needs no timer of its own.
  */
 export const createDeadlines = (budgetMs: number): (() => AbortSignal) => {
   let signal: AbortSignal

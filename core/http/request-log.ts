@@ -7,7 +7,7 @@ const idBytes = 16
 const pool = Buffer.alloc(idBytes * 256)
 let used = pool.length
 
-/** 128 random bits in hex, cut from a pool that is filled 256 at a time. */
+/** Returns 128 random bits in hex, cut from a pool that is filled 256 at a time. */
 const nextRequestId = (): string => {
   if (used === pool.length) {
     randomFillSync(pool)
@@ -17,7 +17,7 @@ const nextRequestId = (): string => {
   return pool.toString('hex', used - idBytes, used)
 }
 
-/** Gives each request an id of our own making; one that the caller sends means nothing. */
+/** Gives each request an id that we generate; an id that the caller sends is ignored. */
 export const identify: Middleware = (ctx, next) => {
   ctx.state = new Exchange(nextRequestId(), ctx.req.url ?? '/')
   return next()
@@ -25,9 +25,9 @@ export const identify: Middleware = (ctx, next) => {
 
 const maxLoggedPath = 200
 
-/** An answer that is out. */
+/** A request whose answer has been sent. */
 export interface AnsweredRequest {
-  /** The path of the table; absent where it has none. */
+  /** The path in the route table. It is absent where the request matched none. */
   readonly endpoint?: string | undefined
   readonly status: number | 'aborted'
   readonly error?: ErrorCode | undefined
@@ -39,7 +39,8 @@ export interface AnsweredRequest {
 export type RequestObserver = (answered: AnsweredRequest) => void
 
 /**
- * One line for each answer. With `explain`, which is for an issuer on loopback, it says why a request was refused. The path is the table's, so that it holds no id of an interaction; the query is never logged.
+ * Writes one line for each answer. With `explain`, which is for an issuer on loopback, it says why a request was
+ * refused. The path is that of the table, so that it holds no id of an interaction, and the query is never logged.
  */
 export const requestLog =
   (log: Log, level: 'debug' | 'info', explain: boolean, observe?: RequestObserver): Middleware =>

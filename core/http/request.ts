@@ -5,7 +5,7 @@ import { OAuthError } from '../oauth/errors.js'
 import { parseParameters, type ParameterList } from '../oauth/requests/params.js'
 import type { Exchange } from './exchange.js'
 
-/** What a request needs of the application. */
+/** The services of the application that a request needs. */
 export interface RequestServices {
   readonly addressOf: (request: IncomingMessage) => string
   /** Throws `invalid_request` for a header that does not parse. */
@@ -15,7 +15,7 @@ export interface RequestServices {
 
 const visibleAscii = /^[\x21-\x7e]*$/
 
-/** The only way from HTTP into an endpoint. Nothing is parsed before somebody asks for it. */
+/** The only way from HTTP into an endpoint. Nothing is parsed before it is needed. */
 export class HttpRequest implements EndpointRequest {
   readonly method: string
   readonly form: ParameterList
@@ -39,7 +39,7 @@ export class HttpRequest implements EndpointRequest {
     this.#request = request
     this.#exchange = exchange
     this.#services = services
-    // The body of an answer to HEAD is left out by node:http.
+    // node:http omits the body of an answer to HEAD.
     this.method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
     this.form = form
     this.path = exchange.pathParameters
@@ -81,7 +81,10 @@ const parseQuery = (search: string): ParameterList => {
   return parseParameters(search)
 }
 
-/** RFC 6265 §4.2.1. A name that came twice is no cookie: one of the two was tossed in by another host of the domain. */
+/**
+ * Parses cookies as in RFC 6265 §4.2.1. A name that appears twice is ignored, because another host of the domain has
+ * set one of the two.
+ */
 const parseCookies = (header: string): ReadonlyMap<string, string | undefined> => {
   const cookies = new Map<string, string | undefined>()
   for (const pair of header.split(';')) {

@@ -1,6 +1,9 @@
 import type { Endpoint } from '../endpoints/endpoint.js'
 
-/** One row of a route table: an endpoint at the path where it is served. The admin listener's rows are nobody's endpoints. */
+/**
+ * One row of a route table: an endpoint at the path where it is served. The rows of the admin listener do not belong
+ * to declared endpoints.
+ */
 export type Route = Pick<
   Endpoint,
   'path' | 'methods' | 'body' | 'cors' | 'errorCodes' | 'errorTitle' | 'fromMemory' | 'answer'

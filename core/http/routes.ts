@@ -2,7 +2,7 @@ import type { Endpoint } from '../endpoints/endpoint.js'
 import type { Route } from './route.js'
 
 /**
- * The route table of the public listener. `issuer` is the only source of every path: all of them lie under its own
+ * The route table of the public listener. `issuer` is the only source of every path, and all of them lie below it
  * (docs/design/decisions.md#1-names-and-defaults).
  */
 export const routes = (issuer: string, endpoints: readonly Endpoint[]): readonly Route[] => {
@@ -13,6 +13,6 @@ export const routes = (issuer: string, endpoints: readonly Endpoint[]): readonly
 const pathsOf = (base: string, path: string): readonly string[] => {
   if (base === '') return [path]
   if (path === '/') return [base, `${base}/`]
-  // Appended as OpenID Connect Discovery §4.1 has it, and inserted as RFC 8414 §3.1 has it.
+  // The path is appended as in OpenID Connect Discovery §4.1, and inserted as in RFC 8414 §3.1.
   return path.startsWith('/.well-known/') ? [`${base}${path}`, `${path}${base}`] : [`${base}${path}`]
 }

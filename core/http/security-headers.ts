@@ -1,6 +1,6 @@
 import type { Middleware } from './exchange.js'
 
-/** `images`: origins beside our own that a page takes pictures from. */
+/** `images` are further origins from which a page may load pictures. */
 export const pagePolicy = (images: readonly string[] = []): string =>
   [
     "default-src 'none'",
@@ -13,9 +13,9 @@ export const pagePolicy = (images: readonly string[] = []): string =>
   ].join('; ')
 
 /**
- * No `form-action`: browsers apply it to the redirects that follow a form, and those of sign-in and consent end at any
- * client's redirect URI, in any scheme. No Cross-Origin-Opener-Policy: it cuts `window.opener`, by which a client that
- * signs people in through a pop-up gets its answer.
+ * There is no `form-action`, because browsers apply it to the redirects that follow a form, and those of sign-in and
+ * consent end at any client's redirect URI, in any scheme. There is no Cross-Origin-Opener-Policy, because it cuts
+ * `window.opener`, by which a client that signs people in through a pop-up gets its answer.
  */
 const pageHeaders = {
   'Content-Security-Policy': pagePolicy(),
@@ -24,7 +24,7 @@ const pageHeaders = {
   'Cache-Control': 'no-store',
 }
 
-/** `secure`: the issuer is https, so browsers shall never come by http again (RFC 6797). */
+/** With `secure` the issuer is https, so browsers must never use http again (RFC 6797). */
 export const securityHeaders = (secure: boolean): Middleware => {
   const always = ['X-Content-Type-Options', 'nosniff']
   if (secure) always.push('Strict-Transport-Security', 'max-age=31536000')

@@ -10,21 +10,21 @@ import { answerBrokenRequest } from './broken-request.js'
 import type { ConnectionCertificates } from './client-certificate.js'
 import { sendNow } from './send-together.js'
 
-/** What a client may cost before it has said anything sensible. Times in milliseconds, sizes in bytes. */
+/** Limits the cost of a client that has not yet sent a valid request. Times are in milliseconds and sizes in bytes. */
 export interface ServerLimits {
-  /** Of what is parsed; `checkHeaders` is what refuses. */
+  /** The limit of what is parsed. `checkHeaders` refuses what is too long. */
   readonly maxHeaderSize: number
-  /** From the first byte to the end of the headers. */
+  /** The time from the first byte to the end of the headers. */
   readonly headersTimeout: number
-  /** From the first byte to the end of the body. */
+  /** The time from the first byte to the end of the body. */
   readonly requestTimeout: number
   readonly keepAliveTimeout: number
-  /** A connection on which nothing moves, while an answer is awaited too. */
+  /** The time after which a silent connection is closed, even while an answer is awaited. */
   readonly idleTimeout: number
   readonly maxConnections: number
-  /** Requests of one connection in one turn of the event loop. */
+  /** The maximum number of requests that one connection may send in one turn of the event loop. */
   readonly maxPipelined: number
-  /** How often the timeouts are looked at. */
+  /** The interval at which the timeouts are checked. */
   readonly connectionsCheckingInterval: number
 }
 
@@ -39,46 +39,54 @@ export const defaultLimits: ServerLimits = {
   connectionsCheckingInterval: 1_000,
 }
 
-/** A certificate with its chain, and its key: PEM. */
+/** A certificate with its chain, and its key, in PEM. */
 export interface Tls {
   readonly cert: string
   readonly key: string
 }
 
 export interface ListenOptions {
-  /** An address, a name, or the path of a unix socket: it begins with `/` or `./`. */
+  /** An address, a name, or the path of a unix socket, which begins with `/` or `./`. */
   readonly host: string
-  /** 0: any free port. Means nothing to a unix socket. */
+  /** The value 0 means any free port. A unix socket ignores it. */
   readonly port: number
-  /** PEM. Absent: plain HTTP. */
+  /** The pair in PEM. If it is absent, the listener uses plain HTTP. */
   readonly tls?: Tls | undefined
   /**
-   * Asks each client for a certificate, and lets every one in: who it is of is for the endpoints to find out. Called once for
-   * each connection, before and after its handshake: it is closed when the answer is false.
+   * Asks each client for a certificate, and admits every client: endpoints find out whose certificate it is. It is
+   * called for each connection, once before and once after its handshake, and the connection is closed when the
+   * answer is false.
    */
   readonly clientCertificates?: Pick<ConnectionCertificates, 'admit' | 'accept'>
   readonly limits?: Partial<ServerLimits>
-  /** This process alone listens there, although it is one of several workers. */
+  /** True when this process alone listens there, although it is one of several workers. */
   readonly exclusive?: boolean
   readonly log: Log
 }
 
 export interface Listening {
-  /** Where it listens, for the operator to read; nothing is derived from it. */
+  /** Where the server listens, for the operator to read. Nothing is derived from it. */
   readonly url: string
-  /** 0 on a unix socket. */
+  /** The port, which is 0 on a unix socket. */
   readonly port: number
-  /** Has new connections get this certificate (PEM). Throws for a pair that OpenSSL does not take; the one before stays. */
+  /**
+   * Uses this certificate (PEM) for new connections. Throws for a pair that OpenSSL does not accept; the previous one
+   * then stays.
+   */
   renew(tls: Tls): void
-  /** Goes on, and has each connection end with its next answer: clients that keep them open find another server. */
+  /**
+   * Keeps serving, but ends each connection with its next answer, so that clients with open connections find another
+   * server.
+   */
   drain(): void
   /**
-   * Accepts no more, lets what is in flight finish with `Connection: close`, and cuts what has not after `graceMs`.
+   * Accepts no more connections, lets requests in flight finish with `Connection: close`, and cuts those that have
+   * not finished after `graceMs`.
    */
   close(graceMs: number): Promise<void>
 }
 
-/** Those of TLS 1.3, and of TLS 1.2 those that BCP 195 recommends (RFC 9325 §4.2). */
+/** The ciphers of TLS 1.3, and those of TLS 1.2 that BCP 195 recommends (RFC 9325 §4.2). */
 const ciphers = [
   ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
   ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
@@ -88,8 +96,8 @@ const ciphers = [
 const handshake = { minVersion: 'TLSv1.2', ciphers, handshakeTimeout: 10_000 } as const
 
 /**
- * A session that is resumed has lost the chain of the client's certificate, so none is. Nor does a connection change whose
- * it is: TLS 1.2 would let the client renegotiate.
+ * A resumed session has lost the chain of the client's certificate, so sessions are not resumed. A connection never
+ * changes its owner either: TLS 1.2 would let the client renegotiate.
  */
 const certificateOptions = {
   requestCert: true,
@@ -97,7 +105,7 @@ const certificateOptions = {
   secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
 } as const
 
-/** What a certificate is used with. */
+/** The TLS settings that go with a certificate. */
 const secureContext = (clientCertificates: ListenOptions['clientCertificates']) => ({
   minVersion: handshake.minVersion,
   ciphers,
@@ -106,7 +114,7 @@ const secureContext = (clientCertificates: ListenOptions['clientCertificates']) 
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Opens a listener for `createApp`'s application. Rejects with the system's error, `EADDRINUSE` for instance. */
+/** Opens a listener for `createApp`'s application. Rejects with the system's error, for instance `EADDRINUSE`. */
 export const listen = async (app: Listener, options: ListenOptions): Promise<Listening> => {
   const { host, port, tls, log, exclusive = false, clientCertificates } = options
   const limits = { ...defaultLimits, ...options.limits }
@@ -116,7 +124,8 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     requestTimeout: limits.requestTimeout,
     keepAliveTimeout: limits.keepAliveTimeout,
     connectionsCheckingInterval: limits.connectionsCheckingInterval,
-    // `checkHeaders` does, after what is below: node:http answers each of thousands in one turn.
+    // `checkHeaders` makes this check, after the limit below: node:http would answer each of thousands of requests in
+    // one turn.
     requireHostHeader: false,
     noDelay: true,
   }
@@ -128,7 +137,8 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     const { socket } = request
     unused.delete(socket)
     const before = thisTurn.get(socket) ?? 0
-    // One packet may hold thousands of requests (RFC 9112 §9.3.2), and the loop does not turn until all are read (F27).
+    // One packet may hold thousands of requests (RFC 9112 §9.3.2), and the loop does not turn until all of them are
+    // read (F27).
     if (before === limits.maxPipelined) {
       refuseRest(socket)
       return
@@ -147,10 +157,10 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
           { ...serverOptions, ...tls, ...(clientCertificates && certificateOptions), ...handshake },
           listener,
         )
-  // What is expected beside `100-continue` means nothing here (RFC 9110 §10.1.1).
+  // Expectations other than `100-continue` are ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', listener)
   server.maxConnections = limits.maxConnections
-  // Counted by `checkHeaders`, which refuses: node:http leaves headers out in silence.
+  // `checkHeaders` counts the headers and refuses too many: node:http would silently drop some.
   server.maxHeadersCount = 0
   server.timeout = limits.idleTimeout
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(error, socket as Socket))
@@ -159,7 +169,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     socket.once('close', () => unused.delete(socket))
     if (clientCertificates?.accept(socket as TLSSocket) === false) socket.destroy()
   })
-  // Before the listener of node:tls, which begins the handshake.
+  // This runs before the listener of node:tls, which begins the handshake.
   if (clientCertificates !== undefined)
     server.prependListener('connection', (socket: Socket) => {
       if (!clientCertificates.admit(socket)) socket.destroy()
@@ -167,7 +177,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   server.on('drop', createDropLog(log))
 
   const path = host.startsWith('/') || host.startsWith('./') ? host : undefined
-  // Of workers the process above them opens it, for all.
+  // With workers, the process above them opens the socket for all of them.
   if (path !== undefined && (exclusive || cluster.isPrimary)) await removeStaleSocket(path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -181,7 +191,8 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
 
   const drain = (): void => {
     stopping = true
-    // They have promised that their connections stay open. Once they are out these are idle, which `close` knows to close.
+    // The waiting answers have promised that their connections stay open. Once they are sent, these connections are
+    // idle, and `close` knows how to close those.
     sendNow()
     for (const response of inFlight) response.shouldKeepAlive = false
   }
@@ -190,7 +201,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     url: path === undefined ? `${tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${bound}` : `unix:${path}`,
     port: bound,
     renew(renewed) {
-      // Ciphers and versions stay those of the handshake.
+      // The ciphers and versions stay those of the handshake.
       if (server instanceof TlsServer) server.setSecureContext({ ...renewed, ...secureContext(clientCertificates) })
     },
     drain,
@@ -201,7 +212,10 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   }
 }
 
-/** Logs one at once, and those that follow within a second in one line: a flood of connections is not a flood of lines. */
+/**
+ * Logs the first drop at once, and those that follow within a second in one line, so that a flood of connections does
+ * not become a flood of lines.
+ */
 const createDropLog = (log: Log): (() => void) => {
   let others: number | undefined
   return () => {
@@ -215,7 +229,7 @@ const createDropLog = (log: Log): (() => void) => {
   }
 }
 
-/** For a request that is on its way over a connection that was just made. */
+/** This leaves time for a request that is on its way over a new connection. */
 const unusedGraceMs = 500
 
 const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: number): Promise<void> =>
@@ -225,7 +239,7 @@ const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: numbe
       setTimeout(() => unused.forEach((socket) => socket.destroy()), Math.min(unusedGraceMs, graceMs)),
       setTimeout(() => server.closeAllConnections(), graceMs),
     ]
-    // Closes connections between two requests, too.
+    // This also closes connections that are between two requests.
     server.close(() => {
       timers.forEach(clearTimeout)
       resolve()
@@ -235,8 +249,8 @@ const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: numbe
 const noHttpFollows = 2
 
 /**
- * Closes the connection. What was read of it already is parsed nevertheless, 15 µs for each request; so the parser learns it,
- * in the words of node:http's own listener for upgrades, that no HTTP follows.
+ * Closes the connection. What was already read would still be parsed, at 15 µs for each request, so the parser learns
+ * that no HTTP follows, in the same way as from node:http's own listener for upgrades.
  */
 const refuseRest = (socket: Socket): void => {
   const { parser } = socket as { parser?: { onIncoming?: unknown } | null }
@@ -246,7 +260,7 @@ const refuseRest = (socket: Socket): void => {
 
 const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
-/** Removes what a killed process left behind; a socket that somebody answers on, or a file, stays. */
+/** Removes a socket that a killed process left behind. A socket on which a server answers stays, and so does a file. */
 export const removeStaleSocket = async (path: string): Promise<void> => {
   const found = await lstat(path).catch(() => undefined)
   if (found?.isSocket() !== true) return

@@ -3,17 +3,17 @@ import { said } from '../oauth/said.js'
 import { retryAfter } from './error-response.js'
 import type { Middleware } from './exchange.js'
 
-/** Milliseconds of lag beyond which more work only makes everything later (F27). */
+/** The lag in milliseconds beyond which more work only delays everything (F27). */
 const maxLagMs = 200
 
 export interface LoadShedding {
-  /** How late the event loop is, in milliseconds. */
+  /** The lag of the event loop in milliseconds. */
   readonly lag: { readonly current: number }
-  /** Called for each request that was turned away. */
+  /** This is called for each request that was turned away. */
   readonly shed: () => void
 }
 
-/** While the event loop is late, turns away every request but those that are answered from memory. */
+/** Turns away every request while the event loop is late, except those that are answered from memory. */
 export const shedLoad =
   ({ lag, shed }: LoadShedding): Middleware =>
   ({ state }, next) => {

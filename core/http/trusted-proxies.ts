@@ -3,18 +3,18 @@ import { BlockList, isIP } from 'node:net'
 
 export const unixPeer = 'unix'
 
-/** Who is at the other end of the connection: an address, or `unix` on a unix socket. */
+/** Returns the peer of the connection: an address, or `unix` on a unix socket. */
 export const peerOf = (request: IncomingMessage): string => normalize(request.socket.remoteAddress ?? unixPeer)
 
-/** A dual-stack listener tells IPv4 peers as mapped IPv6 addresses (RFC 4291 §2.5.5.2). */
+/** A dual-stack listener reports IPv4 peers as mapped IPv6 addresses (RFC 4291 §2.5.5.2). */
 export const normalize = (address: string): string => {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   return mapped ?? address
 }
 
 /**
- * Tells whether an address is one of `trustedProxies`: CIDRs, addresses, or `unix` for peers on a unix socket. Throws
- * `TypeError` for an entry that is none of these.
+ * Returns a function that checks whether an address is one of `trustedProxies`: CIDRs, addresses, or `unix` for peers
+ * on a unix socket. Throws `TypeError` for any other entry.
  */
 export const createTrustedProxies = (trustedProxies: readonly string[]): ((address: string) => boolean) => {
   const trusted = new BlockList()
