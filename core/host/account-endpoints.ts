@@ -17,7 +17,7 @@ import { pendingApprovalsOf } from './ciba-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { notifyClientsOf, type SignIn } from './people-endpoints.js'
 
-/** The person's own page; served with `account_page` where people sign in. */
+/** The person's own account page, which is served with `account_page` where people sign in. */
 export const accountEndpoints = { ...accountPages, ...recoveryPages }
 
 export const createAccountEndpoints = (

@@ -15,7 +15,7 @@ export interface AdminAccess {
 
 export const revealed = (tls: Config['listen']['tls']) => tls && { cert: tls.cert, key: tls.key.reveal() }
 
-/** Who may do what on the admin listener, as the configuration says. */
+/** Returns the permissions on the admin listener, as the configuration defines them. */
 export const adminAccess = (
   { admin: { host, port, token, tls, handoff } }: Pick<Config, 'admin'>,
   options: { readonly clock: Clock; readonly log: Log },

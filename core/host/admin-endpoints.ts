@@ -9,7 +9,10 @@ import type { Readiness } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
-/** The parts that every process with an admin listener has, even while it waits for its stores or only supervises workers. */
+/**
+ * The parts that every process with an admin listener has, even while it waits for its stores or only supervises
+ * workers.
+ */
 export interface ProcessParts {
   readonly readiness: Pick<Readiness, 'report'>
   readonly metrics: Pick<Metrics, 'expose'>

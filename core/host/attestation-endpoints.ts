@@ -28,33 +28,33 @@ import type { HandlersOf } from '../endpoints/endpoint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import type { StatusLists } from '../collections/status-lists.js'
 
-/** The ceremony; served with the section `attestation` alone. */
+/** The endpoints of the enrolment ceremony, which are served only with the section `attestation`. */
 export const attestationEndpoints = {
   enrolment: enrolmentEndpoint,
   enrolmentCompletion: enrolmentCompletionEndpoint,
   reissue: reissueEndpoint,
 }
 
-/** Served where evidence or the proof of an attested client may contain a challenge. */
+/** These are served where evidence or the proof of an attested client may contain a challenge. */
 export const challengeEndpoints = { challenge: challengeEndpoint }
 
 export const createChallengeEndpoints = (get: Resolve): HandlersOf<typeof challengeEndpoints> => ({
   challenge: createChallengeEndpoint({ evidence: get(tokens.evidenceChallenges), refusals: get(tokens.refusals) }),
 })
 
-/** Served with `attestation.workload_identity` alone. */
+/** These are served only with `attestation.workload_identity`. */
 export const trustBundleEndpoints = { trustBundle: trustBundleEndpoint }
 
 export const createTrustBundleEndpoints = (get: Resolve): HandlersOf<typeof trustBundleEndpoints> => ({
   trustBundle: createTrustBundleEndpoint(get(tokens.ring)),
 })
 
-/** Served with `attestation.status_list` alone. */
+/** These are served only with `attestation.status_list`. */
 export const statusListEndpoints = { statusList: statusListEndpoint }
 
 type Section = NonNullable<Config['attestation']>
 
-/** What signs attestations, and reads them. */
+/** Opens what signs and reads attestations. */
 export const openAttestationTokens = (
   { issuer, clock_tolerance_secs: toleranceSeconds }: Config,
   { attestation_ttl_secs: ttlSeconds, reissue_grace_secs: graceSeconds, signing_alg: alg, typ, status_list }: Section,
@@ -65,14 +65,14 @@ export const openAttestationTokens = (
     hasStatus: status_list !== undefined,
   })
 
-/** What verifies attestations that are shown; none where there is no section `attestation`. */
+/** Creates the verifier of attestations that are presented. There is none without the section `attestation`. */
 export const createAttestationsOf = (get: Resolve): ShownAttestations => {
   const { attestation } = get(tokens.config)
   if (attestation === undefined)
     return { verify: async () => undefined, verifyClientAttestation: async () => undefined }
   const read = createAttestationReader({ ...get(tokens.verification), typ: attestation.typ })
   const readClientAttestation = createClientAttestationReader(get(tokens.verification))
-  // The status provider is a plugin itself: it is there when an attestation is.
+  // The status provider is a plugin too, so it exists by the time an attestation is checked.
   const status: Pick<PrincipalStatus, 'check'> = {
     check: (question, signal) =>
       createPrincipalStatus(get(tokens.registries).statusProvider, get(tokens.statusLists)?.tokenStatus).check(
@@ -83,7 +83,7 @@ export const createAttestationsOf = (get: Resolve): ShownAttestations => {
   return createShownAttestations({ read, readClientAttestation, status, clock: get(tokens.clock) })
 }
 
-/** How often one key, subject or principal may ask. */
+/** Limits how often one key, subject or principal may make requests. */
 export const createDeviceLimits = (get: Resolve): AttestationLimits => {
   const { attestation: rates } = get(tokens.config).rate_limits
   return createAttestationLimits({
@@ -97,7 +97,10 @@ export const createDeviceLimits = (get: Resolve): AttestationLimits => {
   })
 }
 
-/** The certificates of the keys that sign client attestations, by `kid`: a chain belongs to a key, whatever its name is. */
+/**
+ * Finds the certificates of the keys that sign client attestations, by `kid`. A chain belongs to a key, whatever the
+ * name of the key is.
+ */
 const createFindCertificates = (get: Resolve, texts: readonly string[]) => {
   const ring = get(tokens.ring)
   const certificates = readKeyCertificates(texts)

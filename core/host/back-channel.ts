@@ -7,22 +7,25 @@ import { Unavailable } from '../unavailable.js'
 import type { Serving } from './endpoint-list.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
-/** Milliseconds that a client has to answer, and a signer to sign. */
+/** The time in milliseconds that a client has to answer, and a signer to sign. */
 const deadlineMs = 5000
 
-/** Delivers logout tokens (OIDC Back-Channel Logout §2.5) with the clients and keys of whatever generation serves. */
+/** Delivers logout tokens (OIDC Back-Channel Logout §2.5) with the clients and keys of the current generation. */
 export const startBackChannel = (get: Resolve, serving: () => Serving): Sender => {
   const audit = get(tokens.audit)
   const clients = get(tokens.clients)
   const outbox = get(tokens.logoutOutbox)
   const encrypt = get(tokens.encryptAnswer)
   const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
-  // Frameworks make 204 of an empty answer (OIDC Back-Channel Logout §2.8).
+  // Many frameworks turn an empty answer into 204 (OIDC Back-Channel Logout §2.8).
   const fetch = createOutboundFetch({ allowPrivateAddresses, deadlineMs, statuses: [200, 204] })
 
   const trail = ({ clientId: client_id, subject: sub, sid, jti }: LogoutDelivery) => ({ client_id, sub, sid, jti })
 
-  /** Encrypted as the client has its ID tokens (OIDC Back-Channel Logout §2.4): a key that cannot be had is the client's fault. */
+  /**
+   * The token is encrypted like the client's ID tokens (OIDC Back-Channel Logout §2.4). If the client's key is
+   * unavailable, that is the client's fault.
+   */
   const post = async (client: Client, uri: string, token: string): Promise<SendResult> => {
     try {
       const logout_token = await encrypt(client, 'id_token', token)

@@ -19,13 +19,13 @@ import { createDeviceLimits } from './attestation-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import type { SignIn } from './people-endpoints.js'
 
-/** What is served where CIBA is enabled, and devices are enrolled. */
+/** These are served where CIBA is enabled and devices are enrolled. */
 export const cibaEndpoints = {
   backchannelAuthentication: backchannelAuthenticationEndpoint,
   approvals: approvalsEndpoint,
 }
 
-/** What waits for the decision of people, for those who take it beside a device. */
+/** Returns the requests that wait for a person's decision, for decisions that are not made on a device. */
 export const pendingApprovalsOf = (get: Resolve, { options }: Pick<SignIn, 'options'>): PendingApprovals => {
   const { backchannelRequests: requests, waitingApprovals } = get(tokens.collections)
   return createPendingApprovals({
@@ -64,7 +64,7 @@ export const createCibaEndpoints = (
         clock,
         toleranceSeconds,
         required: false,
-        // FAPI-CIBA §5.2.2.
+        // FAPI-CIBA §5.2.2 requires this.
         requiredForFapi: true,
         used: stored.clientAssertions,
       }),

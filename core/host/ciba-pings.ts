@@ -5,15 +5,18 @@ import { createOutboundRequest } from '../outbound/outbound-fetch.js'
 import { Unavailable } from '../unavailable.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
-/** Milliseconds that a client has to answer. */
+/** The time in milliseconds that a client has to answer. */
 const deadlineMs = 5000
 
-/** OpenID CIBA Core §10.2. */
+/** The answers that OpenID CIBA Core §10.2 allows. */
 const accepted: ReadonlySet<number> = new Set([200, 204])
-/** What the client answers to a later request may be another thing. Of a refusal or a redirect nothing changes by itself. */
+/**
+ * The client may answer a later request differently after these statuses. Other refusals, and redirects, do not
+ * change by themselves.
+ */
 const passing: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Tells clients in ping mode that a person has decided (OpenID CIBA Core §10.2). */
+/** Notifies clients in ping mode that a person has decided (OpenID CIBA Core §10.2). */
 export const startPings = (get: Resolve): Sender => {
   const audit = get(tokens.audit)
   const clients = get(tokens.clients)

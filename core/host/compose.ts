@@ -22,35 +22,36 @@ import { isWorthWaiting, waitForStores } from './wait-for-stores.js'
 export type { Doubles } from './process.js'
 
 export interface HostOptions extends ProcessOptions {
-  /** Clients and an account to try the service with; absent in every other configuration. */
+  /** Clients and an account for trying the service. It is absent in every configuration but that of the demo. */
   readonly demo?: Demo
-  /** Ends a start that waits for a store. */
+  /** Ends a start that is waiting for a store. */
   readonly stopping?: AbortSignal
 }
 
 export interface Host {
   readonly listening: Listeners['listening']
-  /** Reloads the configuration; what may change without a restart changes for the next request. */
+  /** Reloads the configuration. What may change without a restart takes effect with the next request. */
   readonly reload: Reload
   reopenAudit(): Promise<void>
   /**
-   * Not ready first, then the delay for balancers, then finish what is in flight, both within `graceMs`; then close stores
-   * and signers.
+   * Reports not ready, waits until load balancers have noticed, and finishes the requests in flight, all within
+   * `graceMs`. Then it closes stores and signers.
    */
   close(graceMs: number): Promise<void>
 }
 
 /**
- * Opens everything in order, wires it, listens. While a store behind a network is down it listens, is not ready and tries
- * again (F32). Throws `ConfigurationError` when a key or a plugin cannot be used, `Unavailable` or the system's error
- * otherwise, and when `stopping` ends the wait; what was opened is closed again, in reverse.
+ * Opens everything in order, wires it, and listens. While a store behind a network is down it listens, reports not
+ * ready and tries again (F32). Throws `ConfigurationError` when a key or a plugin cannot be used, and otherwise
+ * `Unavailable` or the system's error, also when `stopping` ends the wait. What was opened is closed again, in
+ * reverse order.
  */
 export const startHost = async (checked: CheckedConfiguration, options: HostOptions): Promise<Host> => {
   const disposables = new Disposables()
   try {
     return await start(checked, options, disposables)
   } catch (error) {
-    // The cause of the failed start matters more than errors of the clean-up.
+    // The cause of the failed start matters more than errors while cleaning up.
     await disposables.close().catch(() => undefined)
     if (!isWorthWaiting(checked.config, error)) throw error
     await waitForStores(checked, options, error)
@@ -58,13 +59,13 @@ export const startHost = async (checked: CheckedConfiguration, options: HostOpti
   }
 }
 
-/** Registers every component that has to be up for the process to be ready. */
+/** Registers every component that must be up for the process to be ready. */
 const openReadiness = (
   { log, metrics, stores, auditFile, clock }: HostProcess,
   { keyCheck }: Issuer,
   disposables: Disposables,
 ): Readiness => {
-  // A clock that was set makes nothing older.
+  // A monotonic clock is used, so that setting the system clock does not age anything.
   const readiness = createReadiness(() => performance.now(), log)
   disposables.add(() => readiness.close())
   watchStoreHealth(readiness, stores, clock)
@@ -107,7 +108,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
     ...{ listening: listeners.listening, reload, reopenAudit: () => process.auditFile.reopen() },
     async close(graceMs) {
       readiness.drain()
-      // A load balancer has to see it before connections are refused.
+      // A load balancer must see this before connections are refused.
       const delayMs = Math.min(config.shutdown.delay_secs * 1000, graceMs)
       listeners.clients.drain()
       if (delayMs > 0) await setTimeout(delayMs)

@@ -52,7 +52,7 @@ export const declarations: readonly Limited[] = Object.values({
   ...registrationEndpoints,
 })
 
-/** The endpoints of one generation, those that its configuration and plugins call for. */
+/** Creates the endpoints of one generation that its configuration and plugins call for. */
 export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   const { attestation: section, registration } = get(tokens.config)
   const { signIn: methods, accounts, clientAuthenticators } = get(tokens.registries)
@@ -96,14 +96,14 @@ const createDemoPayment = (get: Resolve): Handler => {
   return createDemoPaymentEndpoint({ issuer, clock: get(tokens.clock), attestationType: attestation?.typ })
 }
 
-/** What stands before every answer, as the endpoint declares it: limits, and the record of what was refused. */
+/** Wraps every answer in what the endpoint declares: its limits, and the record of refusals. */
 const createBehindLimits = (get: Resolve) => {
   const { rate_limits: rates } = get(tokens.config)
   const limits = get(tokens.rateLimits)
   const refusals = get(tokens.refusals)
   return (declaration: Limited, handler: RecordedHandler): Endpoint => {
     const { limit, refusedEvent } = declaration
-    // Without a name for its refusals the handler is one that does not say who sent the request (`HandlerOf`).
+    // A handler without a name for its refusals does not say who sent the request (`HandlerOf`).
     const recorded = refusedEvent === undefined ? (handler as Handler) : refusals.recording(refusedEvent, handler)
     const perMinute = rates[limit.byAddress].address_per_minute
     const answer = limits.byAddress(limit.countedAs ?? limit.byAddress, perMinute, recorded)
@@ -115,17 +115,17 @@ const createBehindLimits = (get: Resolve) => {
 /** A generation as requests see it. */
 export interface Serving {
   readonly uses: InFlight
-  /** Those that stand on it, by path. */
+  /** The endpoints that depend on the generation, by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
-  /** In its look. */
+  /** The pages in the theme of the generation. */
   readonly pages: Pages
-  /** By its keys. */
+  /** Signs with the keys of the generation. */
   readonly signLogoutToken: SignLogoutToken
 }
 
 /**
- * The endpoints of whatever serves now: no reload changes which there are. A request is answered by one generation from
- * its first step to its last, and counts as a use of it.
+ * The endpoints of the current generation. A reload never adds or removes one. One generation answers a request from
+ * its first step to its last, and the request counts as a use of it.
  */
 export const liveEndpoints = (serving: () => Serving): readonly Endpoint[] =>
   [...serving().endpoints.values()].map((first) => ({

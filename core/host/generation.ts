@@ -31,7 +31,7 @@ import { createSignerProviders, type SignerProviders } from '../modules/registri
 import type { Stores } from '../collections/stores.js'
 import { InFlight } from './in-flight.js'
 
-/** What does not change while the service runs, and what every generation is made of. */
+/** What stays the same while the service runs, and what every generation is made from. */
 export interface GenerationSources {
   readonly clock: Clock
   readonly log: Log
@@ -39,7 +39,7 @@ export interface GenerationSources {
   readonly stores: Stores
   readonly passwords: PasswordHasher
   readonly demo?: Demo | undefined
-  /** By `kid`; what is published later is added. */
+  /** The publications of keys by `kid`. Keys that are published later are added. */
   readonly publications: Map<string, KeyPublication>
 }
 
@@ -51,22 +51,24 @@ interface OpenSigner {
 /** What a reload replaces as a whole: the keys, signers, clients and accounts of one reading of the file. */
 export interface Generation {
   readonly checked: CheckedConfiguration
-  /** The inventory in force. A key that is published later than was foreseen is held back longer. */
+  /** The inventory in force. A key that is published later than planned is held back for longer. */
   readonly inventory: KeyInventory
   readonly signers: ReadonlyMap<string, OpenSigner>
   readonly ring: SupervisedKeyRing
   readonly clients: ClientDirectory
   readonly accounts: AccountDirectory
   /**
-   * Puts the passwords of the accounts in force, and ends what sign-ins with others had opened: before this generation
-   * serves. Throws `Unavailable`.
+   * Applies the passwords of the accounts, and ends what sign-ins with previous passwords had opened. It runs before
+   * this generation serves. Throws `Unavailable`.
    */
   reconcileAccounts(): Promise<void>
-  /** Requests and probes under way. */
+  /** The requests and probes under way. */
   readonly uses: InFlight
 }
 
-/** One session with a backend, not two: a signer that is configured as it was goes on. */
+/**
+ * A signer whose configuration is unchanged stays open, so that there is one session with its backend instead of two.
+ */
 const isSameSigner = (left: LoadedSigner, right: LoadedSigner): boolean =>
   left.module === right.module && isDeepStrictEqual(left.options, right.options)
 
@@ -99,7 +101,7 @@ const closeSigners = async (signers: Iterable<OpenSigner>): Promise<void> => {
   await Promise.allSettled([...signers].map(({ providers }) => providers[Symbol.asyncDispose]()))
 }
 
-/** The keys that `running` has in the same hands: they need not be opened again. */
+/** Finds the keys that `running` holds with the same signers, which need not be opened again. */
 export const findPrevious = (running: Generation, signers: Generation['signers']): PreviousRing => {
   const isKept = (signer: string): boolean => signers.has(signer) && signers.get(signer) === running.signers.get(signer)
   return {
@@ -114,8 +116,9 @@ export const findPrevious = (running: Generation, signers: Generation['signers']
 }
 
 /**
- * Opens the keys of a configuration and reads its clients and accounts. Signers that `running` has open go on in both.
- * Throws `ConfigurationError` when a key or signer cannot be used, `Unavailable`; then nothing new stays open.
+ * Opens the keys of a configuration and reads its clients and accounts. Signers that `running` has open are shared by
+ * both. Throws `ConfigurationError` when a key or signer cannot be used, and `Unavailable`; nothing new stays open
+ * then.
  */
 export const openGeneration = async (
   checked: CheckedConfiguration,
@@ -128,7 +131,7 @@ export const openGeneration = async (
   const accountStore = openAccountStore(stores.records)
   const inForce = await readInForce(accountStore)
   const accounts = await staticAccounts([...people, ...(demo?.accounts ?? [])], passwords, inForce)
-  // The account of a demo lives in memory, as long as its process.
+  // The account of a demo lives in memory for as long as its process.
   const shared = accounts.slice(0, people.length)
   const { clients: stored } = collections(stores)
   const situation = running ? 'running' : 'start'
@@ -167,7 +170,7 @@ export const openGeneration = async (
       },
       signers,
       ring,
-      // The embedded store is as near as a cache.
+      // The embedded store is as fast as a cache, so it needs none.
       clients: createClientDirectory(
         [...checked.clients, ...(demo?.clients ?? [])],
         isEmbedded(config.storage.records) ? stored : cacheClients(stored, clock),
@@ -189,7 +192,7 @@ export const openGeneration = async (
   }
 }
 
-/** Closes the ring of `generation`, and the signers that `successor` does not go on with, after their last use. */
+/** Closes the ring of `generation`, and the signers that `successor` does not keep, after their last use. */
 export const closeGeneration = async (generation: Generation, successor?: Generation): Promise<void> => {
   if (successor !== undefined) await generation.uses.ended()
   await generation.ring[Symbol.asyncDispose]()

@@ -1,9 +1,9 @@
-/** Counts who is at work with a thing, so that it can be closed after its last use. */
+/** Counts the users of a resource, so that it can be closed after its last use. */
 export class InFlight {
   #count = 0
   readonly #waiting: (() => void)[] = []
 
-  /** Counts until `work` has ended, either way. */
+  /** Counts a use until `work` has settled, successfully or not. */
   async during<T>(work: PromiseLike<T>): Promise<T> {
     this.#count++
     try {
@@ -14,7 +14,7 @@ export class InFlight {
     }
   }
 
-  /** Resolves when nobody is at work. */
+  /** Resolves when there are no uses left. */
   async ended(): Promise<void> {
     if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }

@@ -45,17 +45,17 @@ import type { Registries } from '../modules/registries.js'
 import type { StatusLists } from '../collections/status-lists.js'
 import type { Stores } from '../collections/stores.js'
 
-/** Gives what a token names. Throws when nobody has registered it. */
+/** Returns what a token names. Throws when nothing is registered for it. */
 export type Resolve = <T>(token: InjectionToken<T>) => T
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name)
 
-/** Everything that is wired, by name. Resolved once, at the start; never during a request. */
+/** Names everything that is wired. Tokens are resolved once, at the start, and never during a request. */
 export const tokens = {
   config: token<Config>('config'),
   clock: token<Clock>('clock'),
   log: token<Log>('log'),
-  /** What the start has beside the configuration. */
+  /** What the start is given in addition to the configuration. */
   options: token<{ readonly demo?: Demo; readonly tracing?: Tracing | undefined }>('options'),
   audit: token<AuditLog>('audit'),
   refusals: token<Refusals>('refusals'),
@@ -68,7 +68,7 @@ export const tokens = {
   passwords: token<PasswordHasher>('passwords'),
   detailsTypes: token<AuthorizationDetailsTypes>('detailsTypes'),
   outboundFetch: token<OutboundFetch>('outboundFetch'),
-  /** Of clients. */
+  /** The key sets of clients. */
   remoteKeySets: token<RemoteKeySets>('remoteKeySets'),
   checkSector: token<CheckSector>('checkSector'),
   subjects: token<Subjects>('subjects'),
@@ -80,23 +80,23 @@ export const tokens = {
   rateLimits: token<RateLimits>('rateLimits'),
   shownAttestations: token<ShownAttestations>('shownAttestations'),
   evidenceChallenges: token<EvidenceChallenges>('evidenceChallenges'),
-  /** Undefined without `attestation.status_list`. */
+  /** This is undefined without `attestation.status_list`. */
   statusLists: token<StatusLists | undefined>('statusLists'),
-  /** What plugins are given as `principals`. */
+  /** The registry that plugins receive as `principals`. */
   principals: token<PrincipalRegistry>('principals'),
   services: token<Omit<Services, 'secondFactors'>>('services'),
   registries: token<Registries>('registries'),
   ring: token<KeyRing>('ring'),
-  /** The keys of whatever ring is in force. */
+  /** The published keys of the current ring. */
   publishedKeys: token<Pick<KeyRing, 'publishedKey'>>('publishedKeys'),
-  /** What signs, of whatever ring is in force. */
+  /** The signing keys of the current ring. */
   signingKeys: token<Pick<KeyRing, 'sign' | 'algorithms'>>('signingKeys'),
-  /** Of ID tokens that come back as hints. */
+  /** The keys that verify ID tokens which come back as hints. */
   hintKeys: token<Pick<KeyRing, 'publishedKey'>>('hintKeys'),
-  /** What our own tokens are verified by, whichever kind they are of. */
+  /** The settings for verifying our own tokens of every kind. */
   verification: token<OwnTokenVerification>('verification'),
   accessTokenVerifier: token<AccessTokenVerifier>('accessTokenVerifier'),
-  /** Path of the folder of assets, for links in pages. */
+  /** The path of the assets folder, for links in pages. */
   assetsPath: token<string>('assetsPath'),
   theme: token<Theme>('theme'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
@@ -107,7 +107,7 @@ export const tokens = {
   signLogoutToken: token<SignLogoutToken>('signLogoutToken'),
   grantIndex: token<GrantIndex>('grantIndex'),
   sessionClients: token<SessionClients>('sessionClients'),
-  /** By `grant_type`: what is loaded and switched on. */
+  /** The grants that are loaded and enabled, by `grant_type`. */
   grants: token<ReadonlyMap<string, GrantHandler>>('grants'),
   clientAuthentication: token<ClientAuthentication>('clientAuthentication'),
   endpoints: token<readonly Endpoint[]>('endpoints'),

@@ -53,19 +53,22 @@ export interface Issuer {
   /** Resolves the parts from which routes of the admin listener are made. */
   readonly resolve: Resolve
   readonly requestIds: RequestIds | undefined
-  /** Checks that its keys can sign. */
+  /** Checks that the keys of the issuer can sign. */
   readonly keyCheck: HealthCheck
-  /** Once it is served: sends what waits in its outboxes, and records that its configuration is in force. Throws `Unavailable`. */
+  /**
+   * Begins the work of an issuer that is being served: sends what waits in its outboxes, and records that its
+   * configuration is in force. Throws `Unavailable`.
+   */
   begin(): Promise<void>
 }
 
 export interface IssuerOptions {
   readonly demo?: Demo | undefined
-  /** Has new connections get the certificates of this configuration. */
+  /** Uses the certificates of this configuration for new connections. */
   readonly renewCertificates: (config: Config) => void
 }
 
-/** Throws `ConfigurationError` for a `pairwise_key` under which people would have other subjects than before. */
+/** Throws `ConfigurationError` for a `pairwise_key` that would change the subjects of people. */
 const checkPairwiseKey = async (get: Resolve): Promise<{ readonly pairwise_key?: 'replaced' }> => {
   const { pairwise_key_replaced: replaced } = get(tokens.config)
   const { secrets } = get(tokens.collections)
@@ -79,7 +82,7 @@ const checkPairwiseKey = async (get: Resolve): Promise<{ readonly pairwise_key?:
   return result.outcome === 'replaced' ? { pairwise_key: 'replaced' } : {}
 }
 
-/** The container of what stands on the process and the configuration, and stays over reloads. */
+/** Opens the container of the parts that depend on the process and the configuration, and survive reloads. */
 const openContainer = (
   { config }: CheckedConfiguration,
   process: HostProcess,
@@ -96,13 +99,13 @@ const openContainer = (
   container.register(tokens.audit, { useValue: audit })
   container.register(tokens.stores, { useValue: stores })
   const limits = container.resolve(tokens.rateLimits)
-  // Closed before the audit log, in which it writes what it has counted.
+  // It is closed before the audit log, to which it writes its counts.
   const refusals = disposables.keep(createRefusals({ audit, hasRoom: () => auditFile.hasRoom(), limits }))
   container.register(tokens.refusals, { useValue: refusals })
   return container
 }
 
-/** Registers the parts of a generation that everything reads through, so that a reload replaces them at once. */
+/** Registers the parts of a generation through which everything reads, so that a reload replaces them at once. */
 const registerLive = (
   container: DependencyContainer,
   current: () => Generation,
@@ -131,7 +134,7 @@ const registerLive = (
   })
 }
 
-/** Observes what belongs to the issuer, of whatever generation serves. */
+/** Observes what belongs to the issuer, for the current generation. */
 const observeIssuer = (process: HostProcess, get: Resolve, current: () => Generation): void => {
   const inForce = () => current().checked.config
   const metrics = metricsOf(inForce().issuer, process.metrics)
@@ -158,7 +161,7 @@ const keyCheck = (current: () => Generation): HealthCheck => {
   }
 }
 
-/** Delivers what waits in the outboxes, where a plugin can put something there. */
+/** Delivers what waits in the outboxes that plugins can fill. */
 const startSenders = (
   { signIn, grants }: Registries,
   resolve: Resolve,
@@ -175,7 +178,10 @@ const startSenders = (
   }
 }
 
-/** Records that the configuration is in force, and which keys have gone since the last start. Throws `Unavailable`. */
+/**
+ * Records that the configuration is in force, and which keys have been removed since the last start. Throws
+ * `Unavailable`.
+ */
 const recordStart = async (
   { audit, log }: HostProcess,
   generation: Generation,
@@ -189,8 +195,8 @@ const recordStart = async (
 }
 
 /**
- * Opens one issuer on what the process has opened: keys, clients, accounts and plugins. What it opened is added to `cleanUp`. Throws
- * `ConfigurationError` when a key or a plugin cannot be used, and `Unavailable`.
+ * Opens one issuer on what the process has opened: keys, clients, accounts and plugins. What it opens is added to
+ * `cleanUp`. Throws `ConfigurationError` when a key or a plugin cannot be used, and `Unavailable`.
  */
 export const openIssuer = async (
   checked: CheckedConfiguration,
@@ -217,7 +223,7 @@ export const openIssuer = async (
   container.register(tokens.registries, { useValue: registries })
   let serving = servingOf(container, generation)
   const ledger = createKeyLedger({ ...sources, store }, generation)
-  // A key whose publication cannot be stored is not published.
+  // A key is not published unless its publication can be stored.
   await ledger.publish(generation)
   await generation.reconcileAccounts()
   observeIssuer(process, resolve, current)
@@ -246,7 +252,7 @@ export const openIssuer = async (
   }
 }
 
-/** The endpoints that stand on one generation; all else is that of the container. */
+/** Returns the endpoints that depend on one generation; everything else comes from the container. */
 const servingOf = (container: DependencyContainer, generation: Generation): Serving => {
   const own = container.createChildContainer()
   wireGeneration(own)

@@ -9,8 +9,8 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /**
- * As `listen`, for a section of the configuration. Throws the system's error, in words that name the section where there
- * are such words.
+ * Works as `listen` for a section of the configuration. Throws the system's error, with a message that names the
+ * section where there is one for that error.
  */
 export const listenAs = async (
   section: 'listen' | 'admin' | 'mtls.listen',

@@ -16,7 +16,7 @@ import { hasClientCertificates, mtlsAlias } from '../../config/client-certificat
 import { tokens, type Resolve } from './injection-tokens.js'
 import { notifyClientsOf } from './people-endpoints.js'
 
-/** What every deployment serves. */
+/** The endpoints that every deployment serves. */
 export const machineEndpoints = {
   openidConfiguration,
   authorizationServerMetadata,
@@ -25,14 +25,14 @@ export const machineEndpoints = {
   assets: assetEndpoint,
 }
 
-/** What is served where a plugin provides a grant. */
+/** The endpoints that are served where a plugin provides a grant. */
 export const grantEndpoints = {
   token: tokenEndpoint,
   introspection: introspectionEndpoint,
   revocation: revocationEndpoint,
 }
 
-/** `served`: the endpoints of the whole deployment, for its discovery document. */
+/** `served` holds the endpoints of the whole deployment, for its discovery document. */
 export const createMachineEndpoints = (
   get: Resolve,
   served: readonly Declaration[],

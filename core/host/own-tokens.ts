@@ -16,7 +16,10 @@ export interface OwnTokensOptions extends OwnTokenVerification {
   readonly subjects: Subjects
 }
 
-/** Every token names itself and its grant in `jti`: a good signature alone is no leave (RFC 8693 §5). */
+/**
+ * Every token names itself and its grant in `jti`, because a good signature alone does not authorize anything (RFC
+ * 8693 §5).
+ */
 export const createOwnTokens = ({
   accessTokenVerifier,
   revocations,
@@ -24,7 +27,7 @@ export const createOwnTokens = ({
   subjects,
   ...expected
 }: OwnTokensOptions): OwnTokens => {
-  /** `told`: as the token has them; `claims`: with local subjects. */
+  /** `told` holds the claims as they are in the token, and `claims` holds them with local subjects. */
   const read = async (token: string, kind: OwnTokenKind) => {
     if (kind === 'access_token') {
       const identified = await accessTokenVerifier.identify(token)
@@ -43,7 +46,7 @@ export const createOwnTokens = ({
       if (own === undefined) return undefined
       const { told, claims } = own
       const { jti, exp, client_id, aud, sub, auth_time } = claims
-      // What is left of the token's life bounds what comes from it, so here no tolerance lengthens it.
+      // The rest of the token's life limits what is derived from it, so no tolerance lengthens it here.
       if (typeof jti !== 'string' || Number(exp) <= epochSeconds(expected.clock)) return undefined
       const [grantId = jti] = jti.split('.')
       const ownerId = kind === 'access_token' ? client_id : aud
@@ -53,7 +56,7 @@ export const createOwnTokens = ({
         clients.findEnabled(ownerId),
       ])
       if (isRevoked || owner === undefined) return undefined
-      // Of an ID token that was not sealed nobody knows whose it is.
+      // The owner of an ID token that was not sealed cannot be found.
       if (kind === 'id_token' && owner.subject_type === 'pairwise' && claims === told) return undefined
       return { claims, grantId }
     },

@@ -38,7 +38,7 @@ import { personalRecordsOf } from '../collections/person-records.js'
 import type { QuotaName } from '../collections/quotas.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
-/** What is served where people sign in. */
+/** The endpoints that are served where people sign in. */
 export const peopleEndpoints = {
   userinfo: userinfoEndpoint,
   authorization: authorizationEndpoint,
@@ -50,17 +50,20 @@ export const peopleEndpoints = {
   logout: logoutEndpoint,
 }
 
-/** What is served where a sign-in method hears of sign-outs elsewhere, too. */
+/** The endpoints that are also served where a sign-in method is notified of sign-outs elsewhere. */
 export const endedElsewhereEndpoints = { backchannelLogout: backchannelLogoutEndpoint }
 
-/** What is served where the device flow (RFC 8628) is enabled, too. */
+/** The endpoints that are also served where the device flow (RFC 8628) is enabled. */
 export const deviceEndpoints = {
   deviceAuthorization: deviceAuthorizationEndpoint,
   devicePage,
   deviceVerification,
 }
 
-/** All that `/authorize`, the pages after it and the device flow take. No endpoint takes it whole: each names its parts. */
+/**
+ * Everything that `/authorize`, the pages after it and the device flow need. No endpoint takes all of it: each names
+ * its parts.
+ */
 export interface AuthorizationOptions
   extends RequestRules, RequestSources, SignInMethods, SignInRecords, GrantRecords, CommonOptions {}
 
@@ -70,7 +73,7 @@ export interface SignIn {
   readonly flow: Flow
 }
 
-/** How many of one thing an address may have open: entries of the class that has this share of its store. */
+/** Limits how many entries of one kind an address may have open. The entries count in this quota of their store. */
 export const placesFor = (
   get: Resolve,
   limit: string,
@@ -189,7 +192,7 @@ const requiredAuthentication = ({ userinfo }: Config): RequiredAuthentication =>
   ...(userinfo.max_age_secs !== undefined && { maxAge: userinfo.max_age_secs }),
 })
 
-/** One that is disabled is told nothing. */
+/** A disabled client is not notified. */
 export const notifyClientsOf = (get: Resolve) =>
   createNotifyClients({
     sessionClients: get(tokens.collections).sessionClients,

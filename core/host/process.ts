@@ -35,7 +35,7 @@ export interface HostProcess {
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
   readonly traces: TraceContexts
-  /** The file itself, for its checks and its rotation; events go to `audit`. */
+  /** The file itself, for its checks and its rotation. Events go to `audit`. */
   readonly auditFile: Pick<AuditFile, 'check' | 'hasRoom' | 'reopen'>
   readonly audit: AuditLog
   readonly stores: Stores & Required<Pick<Stores, 'shares'>>
@@ -43,8 +43,9 @@ export interface HostProcess {
 }
 
 /**
- * Opens the audit log and the stores, proves what the stores promise, and begins to measure. What it opened is added to `cleanUp`.
- * Throws `Unavailable`, `ConfigurationError` for a store that cannot be used, or the system's error.
+ * Opens the audit log and the stores, checks that the stores keep their guarantees, and starts the metrics. What it
+ * opens is added to `cleanUp`. Throws `Unavailable`, `ConfigurationError` for a store that cannot be used, or the
+ * system's error.
  */
 export const openProcess = async (
   config: Config,

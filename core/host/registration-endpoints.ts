@@ -19,7 +19,7 @@ import { findUnavailable } from '../checks/check-configuration.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { placesFor } from './people-endpoints.js'
 
-/** What is served where clients may register themselves (RFC 7591, RFC 7592). */
+/** The endpoints that are served where clients may register themselves (RFC 7591, RFC 7592). */
 export const registrationEndpoints = {
   registration: registrationEndpoint,
   clientConfiguration: clientConfigurationEndpoint,
@@ -27,7 +27,7 @@ export const registrationEndpoints = {
 
 const unusedSeconds = ({ registration }: Config): number => registration.unused_days * 86_400
 
-/** Also where nobody can register any more: those who have go on. */
+/** Registered clients are handled also where registration is closed, because those that have registered stay in use. */
 export const createClientsThatRegistered = (get: Resolve) => {
   const { clients, openClients } = get(tokens.collections)
   const seconds = unusedSeconds(get(tokens.config))
@@ -71,7 +71,7 @@ const policiesOf = (get: Resolve) => {
 const statementsOf = (get: Resolve) => {
   const { registration, issuer, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
   const [clock, log] = [get(tokens.clock), get(tokens.log)]
-  // What the configuration names may be anywhere.
+  // The hosts that the configuration names may be on any network.
   const fetch = createOutboundFetch({ allowPrivateAddresses: true })
   const issuers = registration.software_statements.map((written) => ({
     ...written,
@@ -86,7 +86,7 @@ const makeClientOf = (get: Resolve) => {
   const config = get(tokens.config)
   const registries = get(tokens.registries)
   const ring = get(tokens.ring)
-  // No account can have the random id of a client, and no schema of details is to be compiled for it.
+  // No account can have the random id of a client, and no schema of details needs to be compiled for it.
   const types = config.authorization_details_types.map(({ type }) => ({ type }))
   const deployment = { ...config, accounts: [], authorization_details_types: types }
   const ownFirst = (purpose: KeyPurpose) =>

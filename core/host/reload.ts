@@ -15,32 +15,38 @@ import { findEarlyKeys, readPublications, recordWithdrawals } from '../keys/life
 import { findEarlyRemovals, type InForce } from '../keys/lifecycle/removals.js'
 
 export interface ReloadOptions {
-  /** Called for each request, whatever becomes of the configuration: rotation waits for it. Throws `Unavailable`. */
+  /**
+   * Called for each reload request, whatever becomes of the configuration, because log rotation waits for it. Throws
+   * `Unavailable`.
+   */
   readonly reopenAudit: () => Promise<void>
   readonly sources: GenerationSources
   readonly serving: () => Generation
-  /** Serves with this generation from the next request on. */
+  /** Serves this generation from the next request on. */
   readonly serve: (generation: Generation) => void
   readonly ledger: KeyLedger
-  /** Has new connections get the certificates of this configuration. */
+  /** Uses the certificates of this configuration for new connections. */
   readonly renewCertificates: (config: Config) => void
 }
 
 const inForce = ({ checked, inventory }: Generation): InForce => ({ config: checked.config, keys: inventory.keys })
 
-/** Keys that would not be published, or could not sign, as they did until now. */
+/** Finds keys that would no longer be published or able to sign as they are now. */
 const findLostKeys = (next: Generation, running: Generation): readonly Problem[] => {
   const previous = findPrevious(running, next.signers)
   return next.ring.report().keys.flatMap(({ kid, state, trust, reason }, index) => {
     const usable = state === 'gone' || (state === 'retired' ? trust !== 'unopened' : trust === 'proved')
-    // A key in the same hands goes on as it is, well or not; a newly listed one has to work.
+    // A key whose signer is unchanged stays as it is, even if it is failing; a newly listed key must work.
     const key = next.ring.find(kid)
     if (usable || (key !== undefined && previous.find(key) !== undefined)) return []
     return [{ path: `keys[${String(index)}]`, message: `${kid} does not sign: ${reason ?? trust}` }]
   })
 }
 
-/** Signers that nothing but other options or a restart helps. A variable keeps the value that it had at the start. */
+/**
+ * Finds signers that only other options or a restart can help. An environment variable keeps the value that it had at
+ * the start.
+ */
 const findRefusedSigners = ({ checked, signers }: Generation): readonly Problem[] =>
   [...signers].flatMap(([name, { providers }]) => {
     const refusal = providers.byName.get(name)?.refusal
@@ -53,7 +59,7 @@ const findRefusedSigners = ({ checked, signers }: Generation): readonly Problem[
     return [{ path: `signers.${name}`, message: `signs nothing and has stopped trying: ${refusal}; ${remedy}` }]
   })
 
-/** An algorithm takes over only when a key signs with it now. */
+/** An algorithm takes over only when a key can already sign with it. */
 const findIdleAlgorithms = (next: Generation, { algorithms }: ConfigChanges): readonly Problem[] =>
   algorithms.flatMap((path) => {
     const alg = next.checked.config[path]
@@ -64,7 +70,7 @@ const findIdleAlgorithms = (next: Generation, { algorithms }: ConfigChanges): re
     return signs ? [] : [{ path, message: `no key signs ${purpose} with ${alg} yet` }]
   })
 
-/** A pair that OpenSSL does not take: a key of another certificate, for instance. */
+/** Finds pairs that OpenSSL does not accept, for instance a key that belongs to another certificate. */
 const findBrokenCertificates = (config: Config, { certificates }: ConfigChanges): readonly Problem[] =>
   certificates.flatMap((name) => {
     const tls = revealed(certificatesOf(config)[name])
@@ -102,7 +108,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     const broken = findBrokenCertificates(next.checked.config, changes)
     const problems = [...findLostKeys(next, running), ...broken, ...idle, ...early, ...(force ? [] : removals)]
     if (problems.length > 0) throw new ConfigurationError(problems)
-    // What cannot be remembered and recorded is not published.
+    // A generation that cannot be stored and recorded is not published.
     await ledger.publish(next)
     await next.reconcileAccounts()
     const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
@@ -115,7 +121,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     return removals
   }
 
-  /** The reload has happened, so that it is not refused any more. */
+  /** The reload has already happened, so errors can no longer refuse it. */
   const later = (error: unknown): void => log.error('The audit log does not have all of a reload', {}, error)
 
   const reload = async (request: ReloadRequest): Promise<ReloadResult> => {
@@ -170,7 +176,7 @@ export const createReload = (options: ReloadOptions): Reload => {
   }
 }
 
-/** Counts for accounts: names of people are nobody's business in logs. */
+/** Accounts are only counted, because names of people must not appear in logs. */
 const describeChanges = ({ sections, reordered, algorithms, certificates }: ConfigChanges): JsonObject => {
   const { accounts, ...named } = sections
   const counted = accounts && {

@@ -18,7 +18,7 @@ import { certificatesOf } from '../checks/config-changes.js'
 import { adminAccess, revealed } from './admin-access.js'
 import { listenAs } from './listen-as.js'
 
-/** Milliseconds that one request may take (docs/design/faults.md#rule-2). */
+/** The time in milliseconds that one request may take (docs/design/faults.md#rule-2). */
 const requestBudgetMs = 3000
 
 export interface ServeOptions {
@@ -28,9 +28,9 @@ export interface ServeOptions {
   readonly errorPage: ErrorPage
   readonly routes: readonly Route[]
   readonly admin: readonly AdminEndpoint[]
-  /** Called for each answer of the public listener. */
+  /** This is called for each answer of the public listener. */
   readonly observe?: RequestObserver
-  /** Called for each certificate in the header of somebody who is no trusted proxy. */
+  /** This is called for each certificate in a header that did not come from a trusted proxy. */
   readonly certificateIgnored: () => void
   readonly shedding?: LoadShedding
   readonly traces?: TraceContexts
@@ -39,16 +39,16 @@ export interface ServeOptions {
 }
 
 export interface Listeners {
-  /** Where they are, for the operator to read. */
+  /** Where the listeners are, for the operator to read. */
   readonly listening: { readonly public: string; readonly admin: string; readonly mtls?: string }
   readonly admin: Listening
-  /** The public listener, and the one for mutual TLS, which come and go together. */
+  /** The public listener and the one for mutual TLS, which open and close together. */
   readonly clients: Pick<Listening, 'drain' | 'close'>
-  /** Has new connections get the certificates of this configuration. */
+  /** Uses the certificates of this configuration for new connections. */
   renew(config: Pick<Config, 'listen' | 'mtls' | 'admin'>): void
 }
 
-/** Error pages in the language of who sees them. */
+/** Returns error pages in the language of their reader. */
 export const errorPageOf =
   (pages: Pick<Pages, 'for'>): ErrorPage =>
   (shown, languages) => {
@@ -56,10 +56,12 @@ export const errorPageOf =
     return { html: spoken.error(shown), language: spoken.language }
   }
 
-/** What people see: a browser must not ask them for a certificate. */
+/** Returns true for pages that people see: a browser must not ask them for a certificate. */
 const isForPeople = ({ errorTitle }: Route): boolean => errorTitle !== undefined
 
-/** Opens the public listener, the one for mutual TLS if there is one, and the admin listener, each with a table of its own. */
+/**
+ * Opens the public listener, the one for mutual TLS if there is one, and the admin listener, each with its own table.
+ */
 export const serve = async (options: ServeOptions): Promise<Listeners> => {
   const { config, log, errorPage, routes, observe, traces, tracing, shedding } = options
   const common = {

@@ -21,17 +21,20 @@ import { schemasOf } from '../collections/store-schemas.js'
 import { watchStoreHealth } from '../collections/store-health.js'
 import { openStores, type Stores } from '../collections/stores.js'
 
-/** Milliseconds between two questions whether the stores answer. */
+/** The time in milliseconds between two attempts to reach the stores. */
 const intervalMs = 1000
 
 export interface WaitOptions {
   readonly clock: Clock
   readonly log: Log
-  /** Ends the wait. */
+  /** Ends the wait when it is aborted. */
   readonly stopping?: AbortSignal | undefined
 }
 
-/** True for what may recover by itself: a store behind a network. A directory that cannot be used stays so. */
+/**
+ * Returns true for errors that may pass, which are those of a store behind a network. A directory that cannot be used
+ * stays so.
+ */
 export const isWorthWaiting = ({ storage }: Config, error: unknown): error is Unavailable =>
   error instanceof Unavailable &&
   (['records', 'ephemeral'] as const).some(
@@ -43,8 +46,8 @@ const refuse: Handler = () => {
 }
 
 /**
- * A dependency is down at the start (F32): listens, says that it is not ready and answers every request with 503, until
- * the stores can be read. Rejects when `stopping` is aborted.
+ * Waits for a dependency that is down at the start (F32): it listens, reports not ready and answers every request
+ * with 503 until the stores can be read. Rejects when `stopping` is aborted.
  */
 export const waitForStores = async (
   { config, theme, messages }: Pick<CheckedConfiguration, 'config' | 'theme' | 'messages'>,
@@ -57,7 +60,7 @@ export const waitForStores = async (
     let stores: Stores | undefined
     disposables.add(() => stores?.[Symbol.asyncDispose]())
     const ask = async (): Promise<void> => {
-      // An adapter may want its server to be there when it is opened.
+      // An adapter may need its server while it is being opened.
       stores ??= await openStores(config, clock)
       await readPublications(collections(stores).publications)
       for (const schema of schemasOf(stores).values()) await schema.check()

@@ -47,13 +47,13 @@ import { tokens, type Resolve } from './injection-tokens.js'
 import { openStatusLists } from '../collections/status-lists.js'
 import { traceClientAuthentication } from './instruments/traced.js'
 
-/** How long a challenge for a proof of an attested client lasts where there is no section `attestation`. */
+/** The lifetime of a challenge for the proof of an attested client where there is no section `attestation`. */
 const clientChallengeSeconds = 300
 
-/** 60 bytes each. */
+/** Each entry takes 60 bytes. */
 const maxRevokedGrants = 10_000
 
-/** One factory for each thing, made when it is first asked for, and once. */
+/** Registers one factory for each part, which is created once, when it is first needed. */
 const providerFor =
   (container: DependencyContainer) =>
   <T>(token: InjectionToken<T>, make: (get: Resolve) => T): void => {
@@ -62,7 +62,7 @@ const providerFor =
 
 type Provide = ReturnType<typeof providerFor>
 
-/** Registers what fetches keys of clients, checks their proofs, and posts to them. */
+/** Registers what fetches the keys of clients, checks their proofs, and posts to them. */
 const wireClients = (provide: Provide): void => {
   provide(tokens.outboundFetch, (get) => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
@@ -95,7 +95,7 @@ const wireClients = (provide: Provide): void => {
   })
 }
 
-/** Registers what follows from what the start has opened, and stays. */
+/** Registers what is derived from the parts that the start has opened, and stays. */
 export const wire = (container: DependencyContainer): void => {
   const provide = providerFor(container)
   wireClients(provide)
@@ -141,7 +141,7 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.services, servicesOf)
 }
 
-/** What plugins get. */
+/** The services that plugins receive. */
 const servicesOf = (get: Resolve): Omit<Services, 'secondFactors'> => {
   const config = get(tokens.config)
   const stored = get(tokens.collections)
@@ -149,7 +149,7 @@ const servicesOf = (get: Resolve): Omit<Services, 'secondFactors'> => {
   const { clientAssertions, factorRecords, factorClaims, externalAccounts } = stored
   const clock = get(tokens.clock)
   const log = get(tokens.log)
-  // What the deployer's own options name may be anywhere.
+  // The hosts that the deployer's own options name may be on any network.
   const fetch = createOutboundFetch({ allowPrivateAddresses: true })
   const request = createOutboundRequest({ allowPrivateAddresses: true })
   return {
@@ -181,7 +181,7 @@ const servicesOf = (get: Resolve): Omit<Services, 'secondFactors'> => {
       accessTokenVerifier: get(tokens.accessTokenVerifier),
       revocations,
       subjects: get(tokens.subjects),
-      // Asked for when a token is: a command that uses plugins has no clients.
+      // This is resolved only when a token is needed, because a command that uses plugins has no clients.
       clients: { findEnabled: (id) => get(tokens.clients).findEnabled(id) },
     }),
     attestations: get(tokens.shownAttestations),
@@ -194,7 +194,7 @@ const servicesOf = (get: Resolve): Omit<Services, 'secondFactors'> => {
     signedRequests: createSignedRequests({ ring: get(tokens.signingKeys), audit: get(tokens.audit) }),
     externalAccounts: createExternalAccounts(
       externalAccounts,
-      // Asked for at a sign-in: then all plugins are there.
+      // This is resolved only at a sign-in, when all plugins exist.
       (subject, signal) => get(tokens.registries).isLocalSubject(subject, signal),
       createWarnOfClaims(log),
     ),
@@ -202,7 +202,7 @@ const servicesOf = (get: Resolve): Omit<Services, 'secondFactors'> => {
   }
 }
 
-/** Registers what stands on keys, clients, accounts and the look of pages, which a reload replaces. */
+/** Registers what depends on keys, clients, accounts and the theme of pages, which a reload replaces. */
 export const wireGeneration = (container: DependencyContainer): void => {
   const provide = providerFor(container)
   provide(tokens.assets, (get) => {

@@ -11,17 +11,17 @@ import { openStores, type Stores } from '../collections/stores.js'
 import { tokens } from './injection-tokens.js'
 import { wire } from './wiring.js'
 
-/** What a command records it records itself. */
+/** A command records its own audit events. */
 const noAudit: AuditLog = { record: async () => undefined }
 
-/** No signer is opened for a command: what needs the keys of the service is not to be had. */
+/** Commands open no signer, so anything that needs the keys of the service is unavailable. */
 const noKey = (): never => {
   throw new Unavailable('keys', 'no', 'A command opens no keys.')
 }
 const noKeys = { publishedKey: noKey, sign: noKey, algorithms: noKey }
 
 /**
- * Opens the deployment's stores, creates its plugins with live services, does `work` with what they contribute, and
+ * Opens the deployment's stores, creates its plugins with live services, runs `work` with what they contribute, and
  * closes all of it. The service may run meanwhile. Throws `ConfigurationError`, `Unavailable`, or what `work` throws.
  */
 export const withRegistries = async <T>(

@@ -15,7 +15,7 @@ const gauge = (name: string, help: string, labels: readonly string[], read: Obse
 
 const counter: typeof gauge = (...args) => ({ ...gauge(...args), type: 'counter' })
 
-/** One sample for each of these words, 1 for the one that is true. */
+/** Returns one sample for each of these words; the one that is true has the value 1. */
 const oneOf = <W extends string>(label: string, messages: readonly W[], now: W, labels: Sample['labels']): Sample[] =>
   messages.map((word) => ({ labels: { ...labels, [label]: word }, value: word === now ? 1 : 0 }))
 
@@ -23,7 +23,7 @@ const states = ['next', 'active', 'retired', 'gone'] as const
 const trusts = ['proved', 'unopened', 'unproved', 'quarantined', 'refused'] as const
 const circuits = ['closed', 'half_open', 'open'] as const
 
-/** When the clock changes the state of the key next. */
+/** Returns when the clock changes the state of the key next. */
 const changeOf = ({ state, notBefore, notAfter, goneAt }: KeyReport): number =>
   ({ next: notBefore, active: notAfter, retired: goneAt, gone: Infinity })[state]
 

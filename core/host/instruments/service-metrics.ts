@@ -10,7 +10,7 @@ import type { Readiness } from '../../observe/health.js'
 import type { Metrics } from '../../observe/metrics.js'
 import { packageVersion } from '../../package-root.js'
 
-/** Counts the answers of a listener. Returns what to call for each. */
+/** Counts the answers of a listener. Returns the function to call for each answer. */
 export const observeRequests = (metrics: Pick<Metrics, 'observe'>): RequestObserver => {
   const requests = new Counts('endpoint', 'status', 'error')
   const durations = new DurationsBy('endpoint', 'status')
@@ -43,7 +43,7 @@ export const observeRequests = (metrics: Pick<Metrics, 'observe'>): RequestObser
   }
 }
 
-/** Tells what `/health/ready` tells. */
+/** Reports the same state as `/health/ready`. */
 export const observeReadiness = (metrics: Pick<Metrics, 'observe'>, { report }: Pick<Readiness, 'report'>): void => {
   metrics.observe({
     type: 'gauge',
@@ -65,9 +65,9 @@ export const observeReadiness = (metrics: Pick<Metrics, 'observe'>, { report }: 
   })
 }
 
-/** Tells when the certificates of the listeners end, of the configuration in force. */
+/** Reports when the listener certificates of the current configuration expire. */
 export const observeCertificates = (metrics: Pick<Metrics, 'observe'>, config: () => Config): void => {
-  /** By their text. Those of a listener are three at most. */
+  /** The expiry is cached by the text of the certificate. A listener has three at most. */
   const ends = new Map<string, number>()
   const endOf = (cert: string): number => {
     const known = ends.get(cert)
@@ -89,7 +89,7 @@ export const observeCertificates = (metrics: Pick<Metrics, 'observe'>, config: (
   })
 }
 
-/** Counts requests over a limit. */
+/** Counts the requests that exceed a limit. */
 export const observeRateLimits = (metrics: Pick<Metrics, 'observe'>, { hits }: RateLimits): void =>
   metrics.observe({
     type: 'counter',
@@ -109,7 +109,7 @@ export const observeRefusals = (metrics: Pick<Metrics, 'observe'>, { dropped }: 
     read: dropped.read,
   })
 
-/** Returns what to call for each certificate in a header of somebody who is no trusted proxy. */
+/** Returns the function to call for each certificate in a header that did not come from a trusted proxy. */
 export const observeIgnoredCertificates = (metrics: Pick<Metrics, 'observe'>): (() => void) => {
   let value = 0
   metrics.observe({
@@ -135,11 +135,14 @@ export const observeShedding = (metrics: Pick<Metrics, 'observe'>, lag: LoadShed
   return { lag, shed: () => void value++ }
 }
 
-/** Of what was read and not of secrets: those are masked in it. Where a process listens and logs may be its own. */
+/**
+ * Hashes the configuration as it was read, in which secrets are masked. The listeners and logs may differ between
+ * processes, so they are left out.
+ */
 const hashOf = ({ listen: _listen, admin: _admin, audit: _audit, ...shared }: Config): string =>
   createHash('sha256').update(JSON.stringify(shared)).digest('hex').slice(0, 16)
 
-/** Tells which version runs with which configuration, so that replicas that differ stand out. */
+/** Reports which version runs with which configuration, so that replicas that differ stand out. */
 export const observeDeployment = (metrics: Pick<Metrics, 'observe'>, config: () => Config): void => {
   const info = { version: packageVersion, node: process.version }
   metrics.observe({

@@ -2,7 +2,7 @@ import type { KeyRing } from '../../keys/ports.js'
 import type { ClientAuthentication } from '../../oauth/clients/client-authentication.js'
 import type { Tracing } from '../../observe/tracing.js'
 
-/** The same, with a span for each. */
+/** Returns the same authentication, with a span for each call. */
 export const traceClientAuthentication = (
   authenticate: ClientAuthentication,
   tracing: Tracing | undefined,
@@ -17,7 +17,7 @@ export const traceClientAuthentication = (
     )
 }
 
-/** The same ring, with a span for each signature, the wait for the signer included. */
+/** Returns the same ring, with a span for each signature. The span includes the wait for the signer. */
 export const traceSignatures = <R extends KeyRing>(ring: R, tracing: Tracing | undefined): R => {
   if (tracing === undefined) return ring
   return {

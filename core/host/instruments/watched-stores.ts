@@ -7,7 +7,7 @@ import type { Stores } from '../../collections/stores.js'
 
 type Method = (...given: unknown[]) => unknown
 
-/** What became of an operation, in a word. */
+/** Returns the outcome of an operation in one word. */
 const outcomeOf = (operation: string, value: unknown): string => {
   if (operation === 'claim') return value === false ? 'replayed' : 'won'
   if (operation === 'update') return (value as { allowed?: boolean } | undefined)?.allowed === false ? 'refused' : 'ok'
@@ -20,7 +20,10 @@ const faultOf = (error: unknown): string => {
   return error.applied === 'no' ? 'not_applied' : 'outcome_unknown'
 }
 
-/** The named operations of a collection, watched. What is not named is not there, and its port says what must be. */
+/**
+ * Returns the named operations of a collection, each of them watched. An operation that is not named is missing, and
+ * the type of the port says which ones are needed.
+ */
 type Watch = <Port extends object, Name extends keyof Port & string>(
   collection: string,
   port: Port,
@@ -53,7 +56,7 @@ const watchRecords = (backend: StorageBackend, watch: Watch): StorageBackend => 
     ),
 })
 
-/** What is no collection. */
+/** Operations of a store that do not belong to a collection. */
 const operatedAs = (backend: EphemeralBackend) => ({
   room: backend.room,
   ping: (signal: AbortSignal) => backend.ping(signal),
@@ -63,7 +66,7 @@ const operatedAs = (backend: EphemeralBackend) => ({
   [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
 })
 
-/** The same stores, whose operations are counted. */
+/** Returns the same stores, with their operations counted. */
 export const watchStores = (stores: Stores, metrics: Metrics, tracing: Tracing | undefined): Stores => {
   const counts = new Counts('role', 'collection', 'operation', 'outcome')
   const durations = new DurationsBy('role', 'operation')
@@ -130,7 +133,7 @@ export const watchStores = (stores: Stores, metrics: Metrics, tracing: Tracing |
     }
   }
 
-  /** The operations of one role's collections. */
+  /** Watches the operations of the collections of one role. */
   const watchRole =
     (role: string): Watch =>
     (collection, port, ...names) =>
