@@ -39,7 +39,7 @@ import type { KeyPublication } from '../keys/lifecycle/publications.js'
 import type { QuotaName } from './quotas.js'
 import type { Stores } from './stores.js'
 
-/** A change of records that `signet migrate` has made, once. */
+/** A one-time change of records that `signet migrate` has made. */
 export interface Migration {
   readonly done: true
 }
@@ -48,23 +48,23 @@ const shareSessions = (share: Quota, sessions: RecordLookup<Session>) =>
   countedLookup(share, sessions, ({ expiresAt }) => expiresAt && expiresAt * 1000)
 
 /**
- * Which collection lives where (docs/design/decisions.md#9-storage-roles): what, if lost, would let something be used
- * twice is a record; what, if lost, only makes someone sign in again is ephemeral.
+ * Assigns each collection to a storage role (docs/design/decisions.md#9-storage-roles). Data whose loss would let
+ * something be used twice is a record; data whose loss only makes someone sign in again is ephemeral.
  */
 export const collections = ({ records, ephemeral, shares }: Stores) => {
-  /** The collection, whose entries count in the share of its class. */
+  /** Returns the collection, whose entries count in the quota of its class. */
   const within = <C>(name: QuotaName, share: (share: Quota, collection: C) => C, collection: C): C =>
     shares === undefined ? collection : share(shares[name], collection)
   const clients = records.records<Client>('clients')
   const counters = within('counters', shareCounters, ephemeral.counters('counters'))
   return {
     clients,
-    /** The same, for those that anybody may have registered. */
+    /** Returns the same collection for clients that may be registered by anyone. */
     openClients: within('registrations', countedRecords, clients),
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
     consents: records.records<Consent>('consents'),
     personFactors: records.records<PersonFactor & { readonly subject: string }>('person_factors'),
-    // Few, and an operator made each: nobody else can begin one again.
+    // These are few, and an operator made each of them: no one else can create one.
     recoveryLinks: records.records<RecoveryLink>('recovery_links'),
     recoverySessions: records.records<RecoverySession>('recovery_sessions'),
     publications: records.records<KeyPublication>('key_publications'),

@@ -10,7 +10,7 @@ import { createEndSubject, type EndSubject } from '../oauth/subjects/subject-end
 import { collections, type Collections } from './collections.js'
 import type { Stores } from './stores.js'
 
-/** Seconds until the last session, code, token or recovery link that a person has by now has run out. */
+/** Returns the seconds until the last session, code, token or recovery link that a person has now has expired. */
 export const subjectLifetime = (config: Config): number =>
   Math.max(config.session_ttl_secs, config.device_code_ttl_secs, grantLifetime(config), longestLink + recoverySeconds) +
   config.clock_tolerance_secs
@@ -37,11 +37,11 @@ export const notifyClientsIn = (stores: Stores, config: Config, clock: Clock): N
   return createNotifyClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
 }
 
-/** As `endSubjectOf`, for a command, which has stores alone. */
+/** Works as `endSubjectOf` for a command, which has only stores. */
 export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject =>
   endSubjectOf(collections(stores), config, clock, notifyClientsIn(stores, config, clock))
 
-/** The sessions, grants and consents of people. `tell` notifies the clients of what ends. */
+/** Handles the sessions, grants and consents of people. `tell` notifies the clients of what ends. */
 export const personalRecordsOf = (
   kept: Collections,
   config: Config,
@@ -49,7 +49,7 @@ export const personalRecordsOf = (
   tell: NotifyClients,
 ): PersonalRecords => createPersonalRecords({ ...kept, clock, grantLifetime: grantLifetime(config), tell })
 
-/** Ends everything that a person's sign-ins have opened, and so at every replica. */
+/** Ends everything that a person's sign-ins have opened, at every replica. */
 export const endSubjectOf = (
   { revocations }: Pick<Collections, 'revocations'>,
   config: Config,
@@ -57,7 +57,7 @@ export const endSubjectOf = (
   tell: NotifyClients,
 ): EndSubject => createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config), tell })
 
-/** As `personalRecordsOf`, for a command, which has stores alone. */
+/** Works as `personalRecordsOf` for a command, which has only stores. */
 export const personalRecordsIn = (
   stores: Stores,
   config: Config,

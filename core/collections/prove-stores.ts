@@ -7,18 +7,18 @@ import { Unavailable } from '../unavailable.js'
 import { schemasOf } from './store-schemas.js'
 import { isEmbedded, openStores, type Stores } from './stores.js'
 
-/** Milliseconds for all races of one store. */
+/** The time in milliseconds for all races of one store. */
 const proofMs = 10_000
 
 type Role = keyof Config['storage']
 
-/** The stores whose atomicity is another program's: all but the embedded one. */
+/** Returns the roles whose store is another program, which must prove that it is atomic: all but the embedded one. */
 export const rolesToProve = ({ storage }: Pick<Config, 'storage'>): readonly Role[] =>
   (['records', 'ephemeral'] as const).filter((role) => !isEmbedded(storage[role]))
 
 /**
- * Opens the store of the role a second time, so that callers race over connections of their own, and resolves with what is wrong
- * with it. Throws what `openStores` throws, and `Unavailable`.
+ * Opens the store of the role a second time, so that callers race over separate connections, and resolves with what
+ * is wrong with it. Throws what `openStores` throws, and `Unavailable`.
  */
 export const proveStore = async (
   role: Role,
@@ -36,13 +36,14 @@ export const proveStore = async (
 }
 
 /**
- * Before a service serves: each store behind a network is atomic, and has the indexes of its collections. Throws `Unavailable` for
- * records that may come by themselves or by `signet migrate`, and `ConfigurationError` for a store that lets two callers win.
+ * Checks before a service serves that each store behind a network is atomic and has the indexes of its collections.
+ * Throws `Unavailable` for records that may still appear by themselves or by `signet migrate`, and
+ * `ConfigurationError` for a store that lets two callers win.
  */
 export const proveStores = async (config: Pick<Config, 'storage'>, stores: Stores, clock: Clock): Promise<void> => {
   for (const role of rolesToProve(config)) {
     const message = await proveStore(role, config, stores, clock).catch((error: unknown) => {
-      // One that is down, or not trusted yet, refuses what needs it, and the rest is served.
+      // A store that is down, or not trusted yet, refuses only what needs it, and the rest is served.
       if (role === 'ephemeral' && error instanceof Unavailable) return undefined
       throw error
     })

@@ -5,27 +5,29 @@ import { createQuota, type Quota } from '../storage/quotas.js'
 import { Unavailable } from '../unavailable.js'
 
 /**
- * The classes of short-lived entries: where they are, and what part of that store they may take at the most. Together they leave
- * a fifth of a store that serves both roles to records, and a third of one that is ephemeral alone to what nobody counted.
+ * The classes of short-lived entries: the store they are in, and the largest part of it that they may take. Together
+ * they leave a fifth of a store that serves both roles to records, and a third of one that is only ephemeral to
+ * entries without a quota.
  */
 const classes = {
-  // Anyone who knows a client_id leaves them here: the largest entries, of which none is worth more than a new try.
+  // Anyone who knows a client_id can leave entries here. They are the largest, and none is worth more than a new try.
   requests: { role: 'ephemeral', part: 0.15 },
-  // As requests, and smaller: two entries for each device that waits.
+  // These are like requests, but smaller: two entries for each device that waits.
   device_codes: { role: 'records', part: 0.05 },
-  // Requests that clients have pushed, or wait for a person: of those that have proved who they are, or as few for an address.
+  // Requests that clients have pushed, or that wait for a person. Their senders have authenticated, or are limited by
+  // address.
   pushed_requests: { role: 'records', part: 0.05 },
-  // Clients that anybody may have registered, and nobody has used so far.
+  // Self-registered clients that have never been used.
   registrations: { role: 'records', part: 0.02 },
-  // Enrolments that wait for a person. A person looks through a few hundred at the most.
+  // Enrolments that wait for a person, who looks through a few hundred at the most.
   approvals: { role: 'records', part: 0.03 },
-  // Only those who showed a second factor or an attestation get one.
+  // Challenges are issued only to those who showed a second factor or an attestation.
   challenges: { role: 'ephemeral', part: 0.07 },
-  // People who have signed in, for two weeks each.
+  // The sessions of people who have signed in, for two weeks each.
   sessions: { role: 'ephemeral', part: 0.15 },
-  // A proof or assertion for each request of clients that are known. Where they are refused nobody gets a token.
+  // A proof or assertion for each request of known clients. When this class is full, no tokens are issued.
   replay: { role: 'ephemeral', part: 0.2 },
-  // A few for each address and name. Small, and what bounds all else.
+  // A few small counters for each address and name, which limit everything else.
   counters: { role: 'ephemeral', part: 0.08 },
 } as const
 
@@ -34,7 +36,7 @@ export type QuotaName = keyof typeof classes
 export type Quotas = Readonly<Record<QuotaName, Quota>>
 
 const exchangeMs = 1_000
-/** A process that writes nothing looks as seldom as this what others have written. */
+/** A process that writes nothing reads what others have written only once in this many exchanges. */
 const idleExchanges = 10
 
 interface Backends {
@@ -42,16 +44,16 @@ interface Backends {
   readonly ephemeral: EphemeralBackend
 }
 
-/** What processes know of each other's entries; in each store what is in it. */
+/** The states in which processes share their counts of entries. Each store holds the state of its own entries. */
 const statesOf = (backend: Pick<EphemeralBackend, 'counters'>): CounterStore => backend.counters('shares')
 
-/** Makes the schemas of the stores know where shares are kept. */
+/** Adds the place where quotas are kept to the schemas of the stores. */
 export const openQuotaStates = ({ records, ephemeral }: Backends): void => {
   statesOf(records)
   statesOf(ephemeral)
 }
 
-/** Watches the shares of this process until it is disposed of, and keeps no process alive. */
+/** Watches the quotas of this process until it is disposed of. It does not keep the process alive. */
 export const openQuotas = (stores: Backends, clock: Clock): { readonly shares: Quotas } & AsyncDisposable => {
   const entries = Object.entries(classes).map(([name, { role, part }]): [string, Quota] => {
     const { room } = stores[role]
@@ -84,7 +86,7 @@ export const openQuotas = (stores: Backends, clock: Clock): { readonly shares: Q
   }
 }
 
-/** Tells how full each share is. */
+/** Reports how full each quota is. */
 export const observeQuotas = (metrics: Metrics, shares: Quotas): void => {
   const gauge = (name: string, help: string, member: 'bytes' | 'limit'): void =>
     metrics.observe({

@@ -17,10 +17,10 @@ export interface StatusLists {
   readonly builds: Durations
 }
 
-/** Seconds that a request may take from its index to the `iat` of its attestation, and more. */
+/** A generous limit in seconds on the time that a request takes from its index to the `iat` of its attestation. */
 const requestSeconds = 60
 
-/** Undefined without `attestation.status_list`. */
+/** Returns undefined without `attestation.status_list`. */
 export const openStatusLists = (
   { attestation, clock_tolerance_secs: tolerance }: Config,
   { secrets, statusLists: lists, statusListBits: bits, statusListEntries: entries }: Collections,
@@ -36,7 +36,7 @@ export const openStatusLists = (
   return { ids, here, builds, tokenStatus: createTokenStatus({ entries, bits, nextIndex, tokenSeconds, revoked }) }
 }
 
-/** The principals in these stores. A revocation is in the status lists of all replicas within seconds. */
+/** Opens the principals in these stores. A revocation reaches the status lists of all replicas within seconds. */
 export const openPrincipals = (stores: Stores, config: Config, clock: Clock): PrincipalRegistry => {
   const stored = collections(stores)
   return createPrincipalRegistry(stored, openStatusLists(config, stored, clock)?.tokenStatus)

@@ -8,22 +8,22 @@ import type { Stores } from './stores.js'
 
 const roles = ['records', 'ephemeral'] as const
 
-/** Milliseconds for which what was found in order counts as such (F12). */
+/** The time in milliseconds for which a good result counts (F12). */
 const soundMs = 60_000
 
-/** Asks every time while something is missing, so that what `signet migrate` has made is seen at once. */
+/** Checks every time while something is missing, so that what `signet migrate` has made is seen at once. */
 const checkNowAndThen = ({ check }: StorageSchema, clock: Clock): (() => Promise<void>) => {
   let soundUntil = -Infinity
   return async () => {
     const left = soundUntil - clock()
-    // A clock that was set back makes nothing last longer.
+    // A clock that was set back must not make a result last longer.
     if (left > 0 && left <= soundMs) return
     await check()
     soundUntil = clock() + soundMs
   }
 }
 
-/** Readiness follows whether each store answers, and whether it has what its collections need. */
+/** Registers readiness checks of whether each store answers, and whether it has what its collections need. */
 export const watchStoreHealth = (readiness: Readiness, stores: Stores, clock: Clock): void => {
   for (const role of roles) {
     const check = (signal: AbortSignal) => stores[role].ping(signal)
@@ -35,17 +35,17 @@ export const watchStoreHealth = (readiness: Readiness, stores: Stores, clock: Cl
   }
 }
 
-/** What is allowed and probably not meant, with the store it is said of. Throws `Unavailable`. */
+/** Finds settings that are allowed but probably not intended, with the store they concern. Throws `Unavailable`. */
 export const findStoreWarnings = async (stores: Stores): Promise<ReadonlyMap<string, string>> => {
   const found = new Map<string, string>()
   for (const role of roles)
-    // Where both roles are one backend it is said once.
+    // Where both roles use one backend, the warning is given once.
     for (const message of (await stores[role].warnings?.()) ?? [])
       if (!found.has(message)) found.set(message, `storage.${role}`)
   return found
 }
 
-/** Tells the operator. What does not answer has readiness to tell of it. */
+/** Logs the warnings for the operator. A store that does not answer is reported by readiness. */
 export const logStoreWarnings = async (stores: Stores, log: Log): Promise<void> => {
   try {
     for (const [message, store] of await findStoreWarnings(stores)) log.warn(store, { message })

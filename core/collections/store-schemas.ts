@@ -5,9 +5,12 @@ import { collections } from './collections.js'
 import { openQuotaStates } from './quotas.js'
 import type { Stores } from './stores.js'
 
-/** What the collections of this deployment need in its stores, by the name of the role; one where both are one backend. */
+/**
+ * Returns what the collections of this deployment need in its stores, by the name of the role. There is one entry
+ * where both roles use one backend.
+ */
 export const schemasOf = (stores: Stores): ReadonlyMap<string, StorageSchema> => {
-  // A schema knows the collections that were asked for.
+  // A schema knows only the collections that were requested.
   collections(stores)
   openAccountStore(stores.records)
   openQuotaStates(stores)
@@ -18,10 +21,10 @@ export const schemasOf = (stores: Stores): ReadonlyMap<string, StorageSchema> =>
   return schemas
 }
 
-/** Names, in `migrations`, that the index of principals has all of them. */
+/** The entry in `migrations` that marks the index of principals as complete. */
 export const principalMigration = 'principal_index'
 
-/** Principals of versions that kept no index by their subjects. */
+/** Migrates principals of versions that kept no index by their subjects. */
 const migratePrincipals = async (stores: Stores): Promise<readonly string[]> => {
   const { migrations, ...collected } = collections(stores)
   if ((await migrations.find(principalMigration)) !== undefined) return []
@@ -30,7 +33,7 @@ const migratePrincipals = async (stores: Stores): Promise<readonly string[]> => 
   return count === 0 ? [] : [`${principalMigration}: ${String(count)} principals can be found by their subject`]
 }
 
-/** Makes what is missing; a line on each thing that was done. Throws `Unavailable`. */
+/** Creates what is missing, and returns a line for each step that was taken. Throws `Unavailable`. */
 export const migrateStores = async (stores: Stores): Promise<readonly string[]> => {
   const done: string[] = []
   for (const schema of schemasOf(stores).values()) done.push(...(await schema.migrate()))

@@ -14,15 +14,15 @@ import type { Quotas } from './quotas.js'
 export interface Stores extends AsyncDisposable {
   readonly records: StorageBackend
   readonly ephemeral: EphemeralBackend
-  /** What each class of short-lived entries may take. Absent for commands: operators are refused nothing. */
+  /** The quota of each class of short-lived entries. It is absent for commands, because operators are not limited. */
   readonly shares?: Quotas
 }
 
-/** Secrets are compared by what they hide: two that look alike need not be. */
+/** Secrets are compared by what they hide, because two that look alike may differ. */
 const isSame = (left: LoadedStore<unknown>, right: LoadedStore<unknown>): boolean =>
   left.file === right.file && isDeepStrictEqual(revealOptions(left.options), revealOptions(right.options))
 
-/** Throws `ConfigurationError`. */
+/** Loads the store of a role. Throws `ConfigurationError`. */
 const load = async <Role extends StoreRole>({ storage }: Pick<Config, 'storage'>, role: Role) => {
   const { store, problems } = await loadStore(storage[role], role)
   if (store === undefined) throw new ConfigurationError(problems)
@@ -37,7 +37,7 @@ const open = async <Backend extends EphemeralBackend>(
   const component = `storage.${role}`
   try {
     const backend = await module.open(options, { clock, component })
-    // The contract is tested on the built-in stores with each change.
+    // The contract is tested on the built-in stores with each change, so their answers are not checked.
     return builtIn ? backend : withCheckedAnswers(backend, component)
   } catch (error) {
     if (!(error instanceof BadOption)) throw error
@@ -45,17 +45,20 @@ const open = async <Backend extends EphemeralBackend>(
   }
 }
 
-/** The embedded store is in this process: it is as near as a cache, and its atomicity is no other program's. */
+/**
+ * The embedded store is in this process, so it is as fast as a cache, and its atomicity does not depend on another
+ * program.
+ */
 export const isEmbedded = ({ use }: StoreChoice): boolean => use === 'embedded' || use === 'stores/embedded'
 
 /** A store that `openStores` would create. */
 export interface MissingStore {
   readonly component: string
-  /** From the root of the file system. */
+  /** The absolute path. */
   readonly path: string
 }
 
-/** Undefined when both stores are there, or make themselves what they lack. Throws `ConfigurationError`. */
+/** Returns undefined when both stores exist, or create what they lack themselves. Throws `ConfigurationError`. */
 export const findMissingStore = async (config: Pick<Config, 'storage'>): Promise<MissingStore | undefined> => {
   for (const role of ['records', 'ephemeral'] as const) {
     const { module, options } = await load(config, role)
@@ -66,8 +69,8 @@ export const findMissingStore = async (config: Pick<Config, 'storage'>): Promise
 }
 
 /**
- * Opens what `storage` names, one backend where both roles name the same. A store behind a network is not asked yet.
- * Throws `ConfigurationError`, `Unavailable`.
+ * Opens what `storage` names, and one backend where both roles name the same. No query is sent to a store behind a
+ * network yet. Throws `ConfigurationError`, `Unavailable`.
  */
 export const openStores = async (config: Pick<Config, 'storage'>, clock: Clock): Promise<Stores> => {
   const [lasting, shortLived] = [await load(config, 'records'), await load(config, 'ephemeral')]
