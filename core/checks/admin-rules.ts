@@ -6,7 +6,7 @@ import type { Rule } from './rule.js'
 
 const subject = z.object(certificateSubject)
 
-/** A service that answers hand-offs signs people in: what proves who it is must be whole. */
+/** A service that answers hand-offs signs people in, so the settings by which it authenticates must be complete. */
 const handoffCredentials: Rule = ({ config: { admin }, report, isWhole }) => {
   if (!isWhole('admin') || admin?.handoff === undefined) return
   const { token, tls, handoff } = admin

@@ -22,7 +22,7 @@ const contexts: Rule = ({ config, registries, report, isWhole }) => {
   }
 }
 
-/** What cannot be met is better said at the start than at each request. */
+/** A requirement that cannot be met is reported at the start instead of at each request. */
 const uses: Rule = ({ config, clients, report, isWhole }) => {
   if (!isWhole('acr_values_supported')) return
   const known = (config.acr_values_supported ?? []).flatMap((context) => context?.acr ?? [])

@@ -20,15 +20,15 @@ import { readMessages } from '../modules/read-messages.js'
 import { inertServices } from '../modules/inert-services.js'
 import { createRegistries, type Registries } from '../modules/registries.js'
 
-/** A configuration of which everything holds that can be known without a network. */
+/** A configuration that has passed every check that is possible without a network. */
 export interface CheckedConfiguration {
-  /** Absolute path. */
+  /** The absolute path of the file. */
   readonly file: string
   readonly config: Config
-  /** Those of `config.clients`, in its order. */
+  /** The clients of `config.clients`, in the same order. */
   readonly clients: readonly Client[]
   readonly modules: LoadedModules
-  /** Of the pages, with the files that the section `ui` names. */
+  /** The theme of the pages, with the files that the section `ui` names. */
   readonly theme: Theme
   readonly messages: Messages
   readonly warnings: readonly Problem[]
@@ -90,10 +90,10 @@ const nothing: Pick<
 }
 
 /**
- * Reads a configuration and checks all that needs no network: schema, modules and their options, client metadata,
- * cross-checks. One mistake hides no other where that can be helped. Plugins are created once, with services that reach
- * nothing, and closed again; signers are only loaded. With a `port`, all of this is of the configuration on that port.
- * Throws `ConfigurationError` with every problem.
+ * Reads a configuration and checks everything that needs no network: schema, modules and their options, client
+ * metadata, cross-checks. Where possible, one mistake does not hide another. Plugins are created once, with services
+ * that reach nothing, and closed again; signers are only loaded. With a `port`, the checks apply to the configuration
+ * on that port. Throws `ConfigurationError` with every problem.
  */
 export const checkConfiguration = async (
   file: string,
@@ -102,7 +102,7 @@ export const checkConfiguration = async (
 ): Promise<CheckedConfiguration> => {
   const reading = await readConfig(file, env, port)
   const { config, salvaged } = reading
-  // Of a file that could not be read nothing follows.
+  // Nothing can be concluded from a file that could not be read.
   if (reading.problems.some(({ path }) => path === '')) throw new ConfigurationError(reading.problems)
   const { clients, problems: clientProblems, warnings: clientWarnings } = parseClients(reading)
   const modules = await loadModules(salvaged, reading.file)
@@ -114,7 +114,7 @@ export const checkConfiguration = async (
   const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
   const { theme, problems: lookProblems } = readTheme(salvaged.ui, dirname(reading.file), messages)
   const proxyFault = findProxyFault(env)
-  // What could not be read is empty, and its module would say so too.
+  // A value that could not be read is empty, and its module would report it a second time.
   const told = new Set(reading.problems.map(({ path }) => path))
   const inModules = [...modules.problems, ...createProblems, ...storeProblems, ...lookProblems, ...textProblems].filter(
     ({ path }) => !told.has(path),
@@ -142,8 +142,8 @@ export const checkConfiguration = async (
 }
 
 /**
- * The configuration in `file`, with the options of its stores: enough for commands that work on what is stored. Throws
- * `ConfigurationError` with every problem.
+ * Loads the configuration in `file`, with the options of its stores, which is enough for commands that work on stored
+ * data. Throws `ConfigurationError` with every problem.
  */
 export const loadWithStores = async (file: string, env: NodeJS.ProcessEnv): Promise<Config> => {
   const { config, salvaged, problems, locate } = await readConfig(file, env)
@@ -152,7 +152,10 @@ export const loadWithStores = async (file: string, env: NodeJS.ProcessEnv): Prom
   return config
 }
 
-/** What of a deployment a client needs and does not find: a grant, a method, a scope, an algorithm. Paths are within its metadata. */
+/**
+ * Finds what a client needs and the deployment lacks: a grant, a method, a scope, an algorithm. Paths are within its
+ * metadata.
+ */
 export const findUnavailable = (
   config: Salvaged<Config>,
   registries: CheckedRegistries,
@@ -165,8 +168,8 @@ export const findUnavailable = (
 }
 
 /**
- * What keeps a client that an operator adds from working in this deployment: a grant, a method, a scope, an algorithm that it
- * does not have; a sector that is not the client's. Paths are within the client's metadata.
+ * Finds what would keep a client that an operator adds from working in this deployment: a missing grant, method,
+ * scope or algorithm, or a sector that does not belong to the client. Paths are within the client's metadata.
  */
 export const checkClient = async (
   { config, modules }: CheckedConfiguration,

@@ -6,7 +6,7 @@ import { createClaimReleases } from '../tokens/claim-releases.js'
 import { findClaimFault, reservedClaims } from '../tokens/claims.js'
 import type { Rule } from './rule.js'
 
-/** What a token says of itself is the core's to say. */
+/** Only the core sets the claims that describe the token itself. */
 export const claimsAreOfPeople: Rule = ({ config, report }) => {
   const check = (name: string | undefined, path: Path): void => {
     if (name !== undefined && reservedClaims.has(name)) report(path, 'is a claim that only Signet sets')
@@ -17,13 +17,13 @@ export const claimsAreOfPeople: Rule = ({ config, report }) => {
   for (const name of Object.keys(config.claims ?? {})) check(name, ['claims', name])
 }
 
-/** Names of the claims that no client gets and no page shows. */
+/** Returns the names of the claims that no client gets and no page shows. */
 export const findUnreleased = (config: Pick<Config, 'scopes' | 'claims'>, claims: JsonObject): readonly string[] => {
   const releases = createClaimReleases(config)
   return Object.keys(claims).filter((name) => !releases.isSource(name) && !shownClaims.includes(name))
 }
 
-/** Claims that nobody gets because their values have the wrong type, with what is wrong. */
+/** Returns the claims that are not released because their values have the wrong type, with what is wrong. */
 export const findFaultyClaims = (claims: JsonObject): readonly (readonly [name: string, fault: string])[] =>
   Object.entries(claims).flatMap(([name, value]) => {
     const fault = findClaimFault(name, value)
@@ -32,9 +32,9 @@ export const findFaultyClaims = (claims: JsonObject): readonly (readonly [name: 
 
 export const unreleased = 'no scope and no rule of `claims` releases this claim'
 
-/** What was written down and reaches nobody is a mistake. */
+/** A claim that is configured but reaches no one is a mistake. */
 export const claimsReachSomebody: Rule = ({ config, warn, isWhole }) => {
-  // A section whose name is misspelt has no problem under its own name, and is not there.
+  // A section whose name is misspelt has no problem under its own name, but is missing.
   if (config.scopes === undefined || !isWhole('scopes_supported', 'claims')) return
   const policy = config as Pick<Config, 'scopes' | 'claims'>
   const releases = createClaimReleases(policy)
@@ -47,7 +47,7 @@ export const claimsReachSomebody: Rule = ({ config, warn, isWhole }) => {
   }
 }
 
-/** A resource server that nobody can ask for is probably misspelt. Clients may be in the store. */
+/** A resource server that no client can request is probably misspelt. Clients may be in the store. */
 export const claimsAreForResources: Rule = ({ config, clients, warn, isWhole }) => {
   if (!isWhole('claims', 'resources', 'clients', 'default_audience')) return
   const known = new Set([

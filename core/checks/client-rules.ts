@@ -31,5 +31,5 @@ const requestUris: Rule = ({ config: { request_uris: mode }, clients, report, is
       report(['clients', index, 'request_uris'], 'needs request_uris: registered in the configuration')
 }
 
-/** What members of clients need elsewhere in the configuration. */
+/** Checks what settings of clients need elsewhere in the configuration. */
 export const clientRules: readonly Rule[] = [pings, pairwise, requestUris]

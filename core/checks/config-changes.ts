@@ -5,37 +5,40 @@ import type { Messages } from '../interaction/languages/built-in.js'
 import type { Theme } from '../interaction/pages/theme.js'
 import { revealOptions } from '../../config/substitute.js'
 
-/** Names of what came, went, and is not what it was. */
+/** The names of the items that were added, removed or changed. */
 export interface ListChange {
   readonly added: readonly string[]
   readonly removed: readonly string[]
   readonly changed: readonly string[]
 }
 
-/** What may change while the service runs. */
+/** The sections that may change while the service runs. */
 export const reloadable = ['keys', 'signers', 'clients', 'accounts', 'ui'] as const
 
 export type ReloadableSection = (typeof reloadable)[number]
 
-/** Beside them: which algorithm signs, because a rotation may end in another one. */
+/** The signing algorithms may change too, because a rotation may end in another algorithm. */
 const algorithms = ['access_token_signing_alg', 'id_token_signing_alg'] as const
 
 export interface ConfigChanges {
   readonly sections: Readonly<Partial<Record<ReloadableSection, ListChange>>>
-  /** True when keys are preferred in another order. */
+  /** True when the order of the keys has changed. */
   readonly reordered: boolean
-  /** Of the two settings that name an algorithm, those that differ. */
+  /** The settings that name an algorithm and differ. */
   readonly algorithms: readonly (typeof algorithms)[number][]
-  /** Listeners whose certificate or key differs. */
+  /** The listeners whose certificate or key differs. */
   readonly certificates: readonly TlsListener[]
-  /** Paths of everything else that differs, and needs a restart. */
+  /** The paths of everything else that differs, and needs a restart. */
   readonly restart: readonly string[]
 }
 
-/** The sections that have a certificate of ours. */
+/** The sections that hold a certificate of this server. */
 export type TlsListener = 'listen' | 'mtls.listen' | 'admin'
 
-/** What each listener has. A second listener without a certificate of its own has that of the first. */
+/**
+ * Returns the certificate of each listener. A second listener without a certificate of its own uses that of the
+ * first.
+ */
 export const certificatesOf = ({ listen, mtls, admin }: Pick<Config, 'listen' | 'mtls' | 'admin'>) =>
   ({ listen: listen.tls, 'mtls.listen': mtls?.listen?.tls, admin: admin.tls }) as const
 
@@ -53,7 +56,7 @@ const entriesOf = ({ config, theme, messages }: Compared): Readonly<Record<Reloa
   signers: new Map(Object.entries(config.signers)),
   clients: new Map(config.clients.map((client) => [String(client['client_id']), client])),
   accounts: new Map(config.accounts.map((account) => [account.username, account])),
-  // Assets are named by what they contain.
+  // Assets are named by their content.
   ui: new Map<string, unknown>([
     ...Object.entries(config.ui),
     ['files', [[...theme.assets.keys()], [...theme.views]]],
@@ -61,7 +64,7 @@ const entriesOf = ({ config, theme, messages }: Compared): Readonly<Record<Reloa
   ]),
 })
 
-/** Secrets are compared by what they hide: two that look alike need not be. */
+/** Secrets are compared by what they hide, because two that look alike may differ. */
 const isSame = (left: unknown, right: unknown): boolean => isDeepStrictEqual(revealOptions(left), revealOptions(right))
 
 const compareEntries = (before: Entries, after: Entries): ListChange => ({
@@ -76,7 +79,7 @@ const isEmpty = ({ added, removed, changed }: ListChange): boolean =>
 const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
-/** Where two values differ, as deep as sections go: a list or a plain value that differs is one place. */
+/** Returns where two values differ, as deep as sections go. A list or a plain value that differs is one path. */
 const findDifferences = (left: unknown, right: unknown, path: Path): readonly Path[] => {
   if (isSame(left, right)) return []
   if (!isSection(left) || !isSection(right)) return [path]
@@ -86,7 +89,7 @@ const findDifferences = (left: unknown, right: unknown, path: Path): readonly Pa
 
 const tlsListeners = ['listen', 'mtls.listen', 'admin'] as const satisfies readonly TlsListener[]
 
-/** Whether there is one needs a restart; which one does not. */
+/** Adding or removing a certificate needs a restart; replacing it does not. */
 const withoutCertificates = <Part extends Pick<Config, 'listen' | 'mtls' | 'admin'>>({
   listen,
   mtls,
@@ -99,7 +102,7 @@ const withoutCertificates = <Part extends Pick<Config, 'listen' | 'mtls' | 'admi
   admin: { ...admin, tls: admin.tls !== undefined },
 })
 
-/** What is different in `next`. Reports no value of either. Pure. */
+/** Returns what is different in `next`, without any of the values. It is a pure function. */
 export const compareConfigurations = (running: Compared, next: Compared): ConfigChanges => {
   const [old, now] = [entriesOf(running), entriesOf(next)]
   const [before, after] = [running.config, next.config]
@@ -107,7 +110,7 @@ export const compareConfigurations = (running: Compared, next: Compared): Config
   const kept = [...old.keys.keys()].filter((kid) => now.keys.has(kid))
   const order = [...now.keys.keys()].filter((kid) => old.keys.has(kid))
   const movable: readonly string[] = [...reloadable, ...algorithms]
-  // Under the key of the file.
+  // Scopes are compared under the key of the file.
   const fixed = ({ scopes, ...config }: Config) =>
     Object.fromEntries(
       Object.entries({ ...withoutCertificates(config), scopes_supported: scopes }).filter(

@@ -27,11 +27,11 @@ import { meant, type CheckedRegistries, type Deployment, type Rule } from './rul
 
 export interface CrossCheck {
   readonly problems: readonly Problem[]
-  /** What is allowed and probably not meant. */
+  /** Settings that are allowed but probably not intended. */
   readonly warnings: readonly Problem[]
 }
 
-/** Reports each item whose identity an earlier one has. */
+/** Reports each item that has the same identity as an earlier one. */
 const reportRepeated = (
   { report }: Deployment,
   values: readonly (string | undefined)[],
@@ -80,7 +80,7 @@ const uniqueIds: Rule = (deployment) => {
   )
 }
 
-/** RFC 9700 §4.15: who reads `sub` alone must not take a service for a person. */
+/** A reader of `sub` alone must not take a service for a person (RFC 9700 §4.15). */
 const clientsAreNoPeople: Rule = ({ config: { accounts = [] }, clients, report }) => {
   for (const [index, client] of clients.entries()) {
     const account = accounts.findIndex((one) => client !== undefined && one?.sub === client.client_id)
@@ -173,7 +173,7 @@ const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
 
 const known = (words: readonly (string | undefined)[]): string[] => words.filter((word) => word !== undefined)
 
-/** Nobody is enrolled without a second factor, and without the section nobody is asked for one. */
+/** Enrolment needs a second factor, and without the section none is requested. */
 const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
   if (!isWhole('plugins', 'attestation')) return
   const { secondFactors, statusProvider, evidence } = registries
@@ -233,7 +233,7 @@ const trustedProxies: Rule = ({ config, warn }) => {
   }
 }
 
-/** Pieces of a line of one process would stand between those of another. */
+/** Parts of a line of one process would be mixed with those of another. */
 const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
   if (audit === 'stdout' && workers !== undefined && workers !== 1)
     report(
@@ -270,8 +270,9 @@ const rules: readonly Rule[] = [
 ]
 
 /**
- * Holds the sections of a configuration against each other, both ways. `clients` are those of `config.clients`, index
- * by index. `faulty` names the sections in which something is wrong already. Pure; throws nothing.
+ * Checks the sections of a configuration against each other, in both directions. `clients` are those of
+ * `config.clients`, index by index. `faulty` names the sections that already have a problem. It is a pure function
+ * and does not throw.
  */
 export const crossCheck = (
   config: Salvaged<Config>,

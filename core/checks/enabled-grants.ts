@@ -1,4 +1,4 @@
-/** The one grant that is off until the configuration switches it on. */
+/** This grant is off until the configuration enables it. */
 export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 interface Switches {
@@ -6,7 +6,7 @@ interface Switches {
   readonly token_exchange_enabled?: boolean | undefined
 }
 
-/** Those of the `provided` grant types that the configuration leaves on. */
+/** Returns those of the `provided` grant types that the configuration leaves enabled. */
 export const enabledGrants = (config: Switches, provided: Iterable<string>): readonly string[] =>
   [...provided].filter(
     (name) =>

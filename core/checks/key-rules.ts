@@ -17,10 +17,10 @@ const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
     if (!keys.some((key) => key?.signer === name)) warn(['signers', name], 'this signer has no key')
 }
 
-/** In these a person signs in, and the client may get an ID token. */
+/** In these grants a person signs in, and the client may get an ID token. */
 const personGrants: readonly string[] = ['authorization_code', deviceCodeGrant, cibaGrant]
 
-/** Exactly what keys exist for can be promised to anybody. */
+/** Only algorithms for which keys exist can be promised to clients. */
 const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
   if (!isWhole('keys')) return
   const need = (alg: JwsAlg | undefined, purpose: KeyPurpose, path: Path): void => {
@@ -53,7 +53,7 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
   }
 }
 
-/** The first sign-in would show it as an outage. */
+/** Otherwise the first sign-in would report it as an outage. */
 const keysForSignedRequests: Rule = ({ config, registries, report, isWhole }) => {
   if (!isWhole('keys', 'plugins')) return
   for (const { plugin, path, purpose, alg } of registries.signedRequests) {
@@ -68,12 +68,12 @@ const keysForSignedRequests: Rule = ({ config, registries, report, isWhole }) =>
 }
 
 /**
- * OIDC Core §15.1: a client that registered no algorithm expects RS256, and many libraries accept nothing else until
+ * A client that registered no algorithm expects RS256 (OIDC Core §15.1), and many libraries accept nothing else until
  * they are configured.
  */
 const keyForAnyClient: Rule = ({ config, registries, warn, isWhole }) => {
   if (!isWhole('keys', 'plugins', 'scopes_supported', 'grant_types_supported', 'security_profile')) return
-  // The profile refuses it.
+  // The FAPI 2.0 profile does not allow RS256.
   if (config.security_profile === 'fapi2') return
   const signsIn = enabledGrants(config, registries.grants.keys()).some((name) => personGrants.includes(name))
   if (!signsIn || !config.scopes_supported?.includes('openid')) return

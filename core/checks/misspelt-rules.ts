@@ -23,8 +23,8 @@ const methods = [
 ] as const
 
 /**
- * While a plugin cannot be loaded nobody knows what it would provide, so the other rules say nothing of grants and methods. A slip of
- * the pen in a known name is wrong whatever it provides.
+ * While a plugin cannot be loaded, it is unknown what it would provide, so the other rules do not check grants and
+ * methods. A misspelling of a known name is wrong in any case.
  */
 export const misspeltNames: Rule = ({ config, clients, registries, report, isWhole }) => {
   if (isWhole('plugins')) return

@@ -4,7 +4,7 @@ import type { Rule } from './rule.js'
 
 const methods = { byAuthority: 'tls_client_auth', selfSigned: 'self_signed_tls_client_auth' } as const
 
-/** A certificate comes from one place, and somebody vouches for it. */
+/** A certificate comes from one source, and something must vouch for it. */
 const source: Rule = ({ config, report, isWhole }) => {
   const { mtls, client_certificate_header: header, listen, trusted_proxies: proxies } = config
   if (!isWhole('mtls', 'client_certificate_header')) return
@@ -40,7 +40,7 @@ const anchors: Rule = ({ config: { mtls }, registries, clients, report, warn, is
     report(['mtls', 'trust_anchors'], 'is required for tls_client_auth, unless the proxy verifies: verified_by_proxy')
 }
 
-/** What cannot be met is better said at the start than at each request. */
+/** A requirement that cannot be met is reported at the start instead of at each request. */
 const uses: Rule = ({ config, registries, clients, report, isWhole }) => {
   if (!isWhole('mtls', 'client_certificate_header', 'plugins') || hasClientCertificates(config)) return
   const missing = 'needs mtls.listen or client_certificate_header: no certificate comes in'

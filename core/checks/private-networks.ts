@@ -1,6 +1,6 @@
 import { BlockList, isIPv6 } from 'node:net'
 
-/** RFC 1918 §3, and the half of RFC 4193 §3.1 that is in use. */
+/** The networks of RFC 1918 §3, and the half of RFC 4193 §3.1 that is in use. */
 const privateNetworks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fd00::/8']
 
 const parse = (network: string) => {
@@ -8,7 +8,10 @@ const parse = (network: string) => {
   return { address, bits: Number(bits), family: isIPv6(address) ? ('ipv6' as const) : ('ipv4' as const) }
 }
 
-/** The first private network that all lies within `network`, which is in CIDR form; undefined: none. */
+/**
+ * Returns the first private network that lies completely within `network`, which is in CIDR form, or undefined if
+ * there is none.
+ */
 export const findPrivateNetworkWithin = (network: string): string | undefined => {
   const outer = parse(network)
   const list = new BlockList()

@@ -4,7 +4,7 @@ import type { Rule } from './rule.js'
 
 const clause = (name: string): string => `(FAPI 2.0 Security Profile §${name})`
 
-/** What a client of the profile needs of the deployment. */
+/** Checks what a client of the profile needs from the deployment. */
 const deployment: Rule = ({ config, clients, report, isWhole }) => {
   const { id_token_signing_alg: idTokenAlg, access_token_signing_alg: accessTokenAlg = idTokenAlg } = config
   for (const [index, client] of clients.entries()) {

@@ -10,7 +10,10 @@ import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createTheme, type Theme } from '../interaction/pages/theme.js'
 import { meant, type Rule } from './rule.js'
 
-/** The section `ui` with the files that it names, relative to `directory`, and all that is wrong with them. */
+/**
+ * Reads the section `ui` with the files that it names, relative to `directory`, and everything that is wrong with
+ * them.
+ */
 export const readTheme = (
   ui: Salvaged<Config>['ui'],
   directory: string,
@@ -39,7 +42,7 @@ export const readTheme = (
   return { theme, problems: all.map(({ path, message }) => ({ path: formatPath(['ui', ...path]), message })) }
 }
 
-/** Clients of the store are not known here. */
+/** Clients that are in the store are not known here. */
 export const looksAreOfClients: Rule = ({ config, clients, warn, isWhole }) => {
   if (!isWhole('clients')) return
   const known = clients.flatMap((client) => client?.client_id ?? [])

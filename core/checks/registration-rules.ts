@@ -18,7 +18,7 @@ const policiesOf = ({ config: { registration } }: Deployment): readonly (readonl
   return all.flatMap(([path, policy]) => (policy === undefined ? [] : [[path, policy] as const]))
 }
 
-/** Reports each name that is not among those that there are. */
+/** Reports each name that is not among the existing ones. */
 const reportOthers = (
   { report }: Deployment,
   path: Path,
@@ -32,7 +32,7 @@ const reportOthers = (
 
 const known = (words: readonly (string | undefined)[]): string[] => words.filter((word) => word !== undefined)
 
-/** What nobody could have, no policy may promise. */
+/** A policy must not promise what no client could have. */
 const policiesAreWithinDeployment: Rule = (deployment) => {
   const { config, registries, report, isWhole } = deployment
   const { scopes_supported: scopes = [], authorization_details_types: types = [], security_profile: own } = config
@@ -108,7 +108,7 @@ const statementIssuers: Rule = ({ config: { registration }, report }) => {
   }
 }
 
-/** Clients of the profile may come by registration alone. */
+/** Clients of the profile may all come from registration. */
 export const registersFapi = (deployment: Deployment): boolean =>
   deployment.config.registration?.mode !== 'off' &&
   policiesOf(deployment).some(

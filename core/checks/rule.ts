@@ -19,23 +19,26 @@ export type CheckedRegistries = Pick<
   | 'signedRequests'
 >
 
-/** A configuration with what its clients and plugins are. */
+/** A configuration together with its resolved clients and plugins. */
 export interface Deployment {
   readonly config: Salvaged<Config>
-  /** In the order of the configuration; undefined where the metadata is wrong. */
+  /** The clients in the order of the configuration, with undefined where the metadata is wrong. */
   readonly clients: readonly (Client | undefined)[]
   readonly registries: CheckedRegistries
-  /** Where: a path, or the text of one. */
+  /** Reports a problem at a path, or at the text of one. */
   readonly report: (path: Path | string, message: string) => void
   readonly warn: (path: Path, message: string) => void
-  /** False when something is wrong in one of these sections: then nothing follows from what is missing there. */
+  /**
+   * Returns false when something is wrong in one of these sections, so that nothing can be concluded from what is
+   * missing there.
+   */
   readonly isWhole: (...sections: readonly (keyof Config)[]) => boolean
 }
 
-/** Holds sections of a configuration against each other. */
+/** Checks sections of a configuration against each other. */
 export type Rule = (deployment: Deployment) => void
 
-/** A question to append to a report: the nearest of the known words, or nothing. */
+/** Returns a suggestion to append to a report: the nearest of the known words, or nothing. */
 export const meant = (typed: string, words: Iterable<string>): string => {
   const near = findNearMiss(typed, [...words])
   return near === undefined ? '' : `; did you mean \`${near}\`?`

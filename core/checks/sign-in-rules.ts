@@ -1,6 +1,6 @@
 import { meant, type Rule } from './rule.js'
 
-/** A method after one that there is not would never be asked. */
+/** A method that follows a missing one would never be tried. */
 const order: Rule = ({ registries: { signIn }, report, isWhole }) => {
   if (!isWhole('plugins')) return
   for (const { id, after = [] } of signIn.values())
@@ -12,7 +12,7 @@ const order: Rule = ({ registries: { signIn }, report, isWhole }) => {
         )
 }
 
-/** Consent is asked of people who are signed in. */
+/** Only people who are signed in can be asked for consent. */
 const consent: Rule = ({ registries, report, isWhole }) => {
   if (isWhole('plugins') && registries.consent !== undefined && registries.signIn.size === 0)
     report(['plugins'], 'a plugin asks for consent, and none signs anybody in: add one, such as plugins/login/password')
