@@ -9,22 +9,22 @@ import { deviceCodeGrant } from '../oauth/grants/device-code.js'
 import { personalScopes } from '../oauth/requests/scope.js'
 import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 
-/** Clients and an account to try the service with. They live in memory, for as long as the process. */
+/** Clients and an account for trying the service. They live in memory, for as long as the process. */
 export interface Demo {
   readonly clients: readonly Client[]
   readonly accounts: readonly (NewAccount & { readonly sub: string })[]
-  /** What the page on `/` shows and signs in with. */
+  /** The data that the page on `/` shows and signs in with. */
   readonly page: DemoPage
   /** A command that gets a token. */
   readonly curl: string
-  /** Whom a browser enrols as; absent without the section `attestation`. */
+  /** The principal that a browser enrols as. It is absent without the section `attestation`. */
   readonly device?: Principal
 }
 
 /**
- * What a start without configuration is tried with. Secret and password are new at every start; `configFile` is what
- * commands of the page name. Throws for an issuer off loopback: a service that others reach has no account that it tells
- * about.
+ * Creates the data for trying a start without configuration. The secret and the password are new at every start;
+ * `configFile` is the file that commands of the page name. Throws for an issuer off loopback, because a service that
+ * others can reach must not have an account whose password is shown.
  */
 export const createDemo = (
   config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation' | 'authorization_details_types'>,
@@ -100,12 +100,12 @@ export const createDemo = (
   }
 }
 
-/** The second factor of the demo's device, a secret that works once. */
+/** The second factor of the demo's device, which is a secret that works once. */
 export const deviceFactor = 'bootstrap_secret'
 
 const common = { application_type: 'web', allowed_audiences: [], security_profile: 'oauth2', metadata: {} } as const
 
-/** Every standard claim (OIDC Core §5.1); names, numbers and hosts are the ones reserved for examples. */
+/** The person has every standard claim (OIDC Core §5.1). Names, numbers and hosts are those reserved for examples. */
 const person = {
   username: 'demo',
   sub: 'demo-248289761001',

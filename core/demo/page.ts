@@ -12,24 +12,32 @@ import { packageRoot, packageVersion } from '../package-root.js'
 /** The scripts and styles of the page, which no other page loads. */
 export const demoAssets = join(packageRoot, 'core/demo/assets')
 
-/** What the demo page may show to everybody who opens it: of the demo configuration alone, on loopback alone. */
+/**
+ * The data that the demo page may show to everyone who opens it. It belongs to the demo configuration alone, and is
+ * served on loopback alone.
+ */
 export interface DemoPage {
-  /** A public client whose redirect URI is the issuer with a slash after it. */
+  /** A public client whose redirect URI is the issuer followed by a slash. */
   readonly clientId: string
-  /** A public client of the device flow, which the page plays when there is one. */
+  /** A public client of the device flow, which the page plays if it exists. */
   readonly deviceClientId: string
-  /** The scopes that both ask for. */
+  /** The scopes that both clients request. */
   readonly scope: readonly string[]
   readonly username: string
   readonly password: string
   /** A confidential client with the grant `client_credentials`. */
   readonly service: { readonly clientId: string; readonly clientSecret: string }
-  /** A confidential client with the grant of CIBA; absent: nothing is enrolled, so that nobody could approve. */
+  /**
+   * A confidential client with the CIBA grant. It is absent where nothing is enrolled, because no one could approve.
+   */
   readonly shop?: { readonly clientId: string; readonly clientSecret: string; readonly scope: readonly string[] }
-  /** Whom a browser enrols as, with a secret that the terminal shows; absent: nothing is enrolled. */
+  /**
+   * The principal that a browser enrols as, with a secret that the terminal shows. It is absent where nothing is
+   * enrolled.
+   */
   readonly enrolment?: Principal & {
     readonly kind: string
-    /** What commands about it name. */
+    /** The file that commands on the page name. */
     readonly configFile: string
   }
 }
@@ -40,11 +48,14 @@ export interface DemoPageOptions {
   readonly assets: ReadonlyMap<string, Asset>
   readonly theme: Theme
   readonly demo: DemoPage
-  /** The person's own page; absent: there is none. */
+  /** The address of the person's own page. It is absent where there is none. */
   readonly accountUrl?: string
 }
 
-/** `GET /` of a demo, in English: it tells what runs here, and is a client of this provider, run by the browser. */
+/**
+ * Serves `GET /` of a demo, in English. The page says what runs here, and is a client of this provider that runs in
+ * the browser.
+ */
 export const createDemoPage = ({ theme, assetsPath, assets, issuer, accountUrl, demo }: DemoPageOptions): Handler => {
   const template = readFileSync(join(packageRoot, 'core/demo/views/demo.eta'), 'utf8')
   const views = new Map([...theme.views, ['demo', template]])
@@ -62,13 +73,13 @@ export const createDemoPage = ({ theme, assetsPath, assets, issuer, accountUrl, 
   return () => reply
 }
 
-/** The `curl` that gets a token by client credentials, safe to paste into a shell. */
+/** Returns the `curl` command that gets a token by client credentials, safe to paste into a shell. */
 export const clientCredentialsCommand = (issuer: string, service: DemoPage['service']): string => {
   const credentials = [service.clientId, service.clientSecret].map(encodeURIComponent).join(':')
   return ['curl', '-u', credentials, '-d', 'grant_type=client_credentials', `${issuer}/token`].map(shellWord).join(' ')
 }
 
-/** What a person types to let the demo's device in, and to put it out. */
+/** Returns the commands that issue a secret for the demo's device, and that revoke and restore the device. */
 const principalCommands = (enrolment: NonNullable<DemoPage['enrolment']>) => {
   const { kind, subject, principalId, principalType, configFile } = enrolment
   const whom = ['--subject', subject, '--principal-id', principalId, '--type', principalType, '--config', configFile]

@@ -5,11 +5,11 @@ import { json, type EndpointRequest, type Handler } from '../endpoints/message.j
 export interface DemoPaymentOptions {
   readonly issuer: string
   readonly clock: Clock
-  /** The `typ` of attestations, where it is another than the usual one. */
+  /** The `typ` of attestations, where it differs from the usual one. */
   readonly attestationType?: string | undefined
 }
 
-/** `POST /demo/payment`: the demo plays a service that attested devices call. It pays nothing. */
+/** `POST /demo/payment`: the demo plays a service that attested devices call. It does not pay anything. */
 export const demoPaymentEndpoint = {
   path: '/demo/payment',
   methods: ['POST'],
@@ -17,12 +17,12 @@ export const demoPaymentEndpoint = {
   limit: { byAddress: 'documents', byRefusals: false },
 } as const satisfies Declaration
 
-/** What is served beside the page of the demo where it can enrol browsers. */
+/** The endpoints beside the page of the demo, where the demo can enrol browsers. */
 export const demoEndpoints = { demoPayment: demoPaymentEndpoint }
 
 const signed = ['content-type', 'x-attestation', 'x-signature'] as const
 
-/** No other deployment loads the library. */
+/** Only the demo loads the library. */
 const openVerifier = async ({ issuer, clock, attestationType }: DemoPaymentOptions) => {
   const { createVerifier, VerificationError } = await import('../../libraries/verify/index.js')
   const verifier = createVerifier({

@@ -1,17 +1,17 @@
 import { find, showLeaves } from './demo-show.js'
 
-/** OpenID CIBA Core §11 in words. */
+/** The outcomes of OpenID CIBA Core §11 as text for people. */
 const endings = new Map([
   ['access_denied', 'The payment was denied on the device. This page got no token. You can try again.'],
   ['expired_token', 'Nobody approved the payment in time. You can try again.'],
 ])
 
-/** Without characters that look alike. */
+/** The letters leave out characters that look alike. */
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const newMessage = () =>
   `Order ${Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => letters[byte % letters.length]).join('')}`
 
-/** Asks for a payment, shows what the device has to show, and tells how to wait for the decision. */
+/** Requests a payment, shows what the device has to show, and returns how to wait for the decision. */
 export const startApproval = async (client, payment) => {
   const message = newMessage()
   const started = await client.startApproval(message, payment)

@@ -1,10 +1,10 @@
 import { decodeJwt } from './demo-jwt.js'
 import { element, fill, find, showLeaves, showMembers } from './demo-show.js'
 
-/** Milliseconds. */
+/** The interval in milliseconds. */
 const lookAgainAfter = 5000
 
-/** What a person reads first stands first; all that is signed is there. */
+/** What a person should read first comes first; everything that is signed is shown. */
 const showRequest = ({ client_name: name, binding_message: message, authorization_details: details = [], ...rest }) => [
   element('h4', '', element('bdi', '', name ?? rest.client_id)),
   ...(message ? [element('p', '', element('code', 'big-code', message))] : []),
@@ -12,14 +12,14 @@ const showRequest = ({ client_name: name, binding_message: message, authorizatio
   showMembers(rest),
 ]
 
-/** What waits for the person, for a browser that is enrolled. Not part of every demo: then nothing happens. */
+/** Offers what waits for the person, in a browser that is enrolled. Some demos lack this part; then nothing happens. */
 export const offerApprovals = (device) => {
   const [list, status, ask] = ['approvals-list', 'approvals-status', 'approvals-ask'].map(find)
   if (!list) return { buttons: [], offer() {}, start() {}, stop() {} }
   let decide
-  /** Changes with each `start` and `stop`. */
+  /** This changes with each `start` and `stop`. */
   let run
-  /** What is shown: an answer that is not news does not take the focus away. */
+  /** The list as it is shown now. An answer that brings no news must not take the focus away. */
   let shown
   let turn = 0
 
@@ -43,10 +43,10 @@ export const offerApprovals = (device) => {
   const look = async () => {
     const mine = ++turn
     const approvals = await device.approvals()
-    // What was asked before a decision knows nothing of it.
+    // An answer to a request that was sent before a decision does not know of it.
     if (mine === turn) show(approvals)
   }
-  /** The button beside it tells what is wrong; this goes on. */
+  /** The loop continues after errors, because the button beside it shows what is wrong. */
   const lookOn = async (mine) => {
     if (mine !== run) return
     if (document.visibilityState === 'visible') await look().catch(() => undefined)
@@ -91,7 +91,7 @@ export const offerApprovals = (device) => {
   }
 }
 
-/** `fetch` for a device: it shows each decision as it is sent. */
+/** A `fetch` for a device that shows each decision as it is sent. */
 export const showDecisions = (url, init) => {
   if (init.method === 'POST' && new URL(url).pathname.endsWith('/approvals')) {
     const { header, claims } = decodeJwt(JSON.parse(init.body).decision)

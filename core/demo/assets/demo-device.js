@@ -4,18 +4,18 @@ const pause = (seconds, signal) =>
     signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
   })
 
-/** What the provider's last answer means for the next poll; anything else ends the waiting. */
+/** Returns what the provider's last answer means for the next poll; any other error ends the wait. */
 const nextInterval = (error, seconds) => {
   if (error.code === 'authorization_pending') return seconds
   if (error.code === 'slow_down') return seconds + 5
-  // RFC 8628 §3.5: without an answer, back off.
+  // Without an answer the client backs off (RFC 8628 §3.5).
   if (error.status === undefined || error.status >= 500) return seconds * 2
   throw error
 }
 
 /**
- * Polls as RFC 8628 §3.5 has it and gives the tokens; undefined when `signal` ended it. `slowDown` hears the seconds
- * between polls whenever they change. Throws what the provider refused with.
+ * Polls as in RFC 8628 §3.5 and returns the tokens, or undefined when `signal` ended it. `slowDown` receives the
+ * seconds between polls whenever they change. Throws the provider's refusal.
  */
 export const waitForTokens = async (poll, intervalSeconds, signal, slowDown) => {
   let seconds = intervalSeconds

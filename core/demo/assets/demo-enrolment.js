@@ -3,7 +3,7 @@ import { decodeJwt, toBase64Url } from './demo-jwt.js'
 import { offerPayments } from './demo-payment.js'
 import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
-/** The named errors in words, with what to do about them. */
+/** The named errors as text for people, with what to do about them. */
 const words = new Map([
   [
     'SecondFactorFailed',
@@ -25,7 +25,7 @@ const words = new Map([
   ['Unreachable', 'The provider is not responding. Is it running?'],
 ])
 
-/** Milliseconds: who sits before a page does not wait as long as a device does. */
+/** The limit in milliseconds, because a person in front of a page does not wait as long as a device does. */
 const patience = 30_000
 const outOfPatience =
   'The provider has not answered for half a minute. Is it running? Try again; if your secret is used up, make another one with the command below.'
@@ -38,14 +38,14 @@ const inWords = (error) => {
 
 const fetchKeySet = async (issuer) => await (await fetch(`${issuer}/jwks.json`, { credentials: 'omit' })).json()
 
-/** The public half of a key, and its thumbprint (RFC 7638 §3). */
+/** Describes the public half of a key, and its thumbprint (RFC 7638 §3). */
 const describeKey = async ({ publicKey }) => {
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey)
   const members = new TextEncoder().encode(JSON.stringify({ crv, kty, x, y }))
   return { jwk: { kty, crv, x, y }, jkt: toBase64Url(await crypto.subtle.digest('SHA-256', members)) }
 }
 
-/** What a verifier checks, apart from the signature of each request. */
+/** Makes the checks of a verifier, apart from the signature of each request. */
 const checkAttestation = async (attestation, { header, claims }, jkt, issuer) => [
   await checkSignature(attestation, header, await fetchKeySet(issuer)),
   { passed: header.typ === 'device-attestation+jwt', text: 'typed as an attestation' },
@@ -75,7 +75,7 @@ const show = async (issuer, record) => {
   )
 }
 
-/** Renewing it is refused; nobody else knows of that yet. */
+/** Marks an attestation whose renewal was refused. No other party knows of the refusal yet. */
 const showPast = (record) => {
   const card = find('attestation')
   if (record === undefined || card.classList.contains('past')) return
@@ -85,11 +85,11 @@ const showPast = (record) => {
   card.children[1].after(element('p', 'note', note))
 }
 
-/** Makes this browser a device, where the page has a place for it. */
+/** Makes this browser a device, if the page has a section for it. */
 export const offerEnrolment = async (issuer) => {
   const place = find('demo-enrolment')
   if (!place) return
-  // The library of devices, which lies beside this file only where it is served.
+  // The library for devices is beside this file only where it is served.
   const { createDevice, indexedDbStore } = await import(new URL('signet-device.js', import.meta.url).href)
   const { kind, subject, principalId, principalType } = place.dataset
   const store = indexedDbStore(`signet-demo ${issuer}`)
@@ -105,7 +105,7 @@ export const offerEnrolment = async (issuer) => {
   ]
   const step = createStep(buttons, find('enrol-status'), find('enrol-problem'))
 
-  /** A revocation can be taken back: the command for it stands beside the refusal. */
+  /** A revocation can be undone, so the command for it is shown beside the refusal. */
   const tried = async (work) => {
     try {
       await work()
@@ -162,6 +162,6 @@ export const offerEnrolment = async (issuer) => {
   payments.offer(step, inWords)
   await step('', '', () => tried(async () => undefined))
   place.hidden = false
-  // A link to a part of the page that was hidden has led nowhere.
+  // A link to a part of the page that was hidden has not scrolled anywhere yet.
   if (location.hash === `#${place.id}`) place.scrollIntoView()
 }

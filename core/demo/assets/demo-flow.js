@@ -4,7 +4,7 @@ const pendingKey = 'signet-demo-sign-in'
 
 const random = () => toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
 
-/** The JSON of an answer, undefined for one without content. Throws what the provider refused with. */
+/** Returns the JSON of an answer, and undefined for one without content. Throws the provider's refusal. */
 export const readAnswer = async (response) => {
   if (response.status === 204) return undefined
   const text = await response.text()
@@ -21,7 +21,10 @@ export const readAnswer = async (response) => {
 
 const getJson = async (url, init) => await readAnswer(await fetch(url, { credentials: 'omit', ...init }))
 
-/** A client of the provider at `issuer`, as any other would be: it knows the issuer and reads the rest. */
+/**
+ * Opens a client of the provider at `issuer`. It works as any other client would: it knows the issuer and reads the
+ * rest.
+ */
 export const openClient = async ({ issuer, clientId, deviceClientId, scope, username, ...shop }) => {
   const provider = await getJson(`${issuer}/.well-known/openid-configuration`)
   if (provider.issuer !== issuer) throw new Error('The discovery document belongs to another issuer.')
@@ -36,8 +39,8 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
 
   return {
     /**
-     * Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3). `details`: of a kind that `hasDetails` knows (RFC 9396).
-     * `registration`: of another client that this page plays (RFC 7591 §3.2.1).
+     * Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3). `details` are of a kind that `hasDetails` knows (RFC
+     * 9396). `registration` is that of another client that this page plays (RFC 7591 §3.2.1).
      */
     startSignIn: async ({ details, registration = own } = {}) => {
       const pending = {
@@ -65,7 +68,9 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
       location.assign(`${provider.authorization_endpoint}?${parameters}`)
     },
 
-    /** The client, tokens and the nonce for the answer in `parameters`; undefined when they hold none. */
+    /**
+     * Returns the client, the tokens and the nonce for the answer in `parameters`, or undefined when they hold none.
+     */
     finishSignIn: async (parameters) => {
       if (!parameters.has('code') && !parameters.has('error')) return undefined
       const pending = JSON.parse(sessionStorage.getItem(pendingKey) ?? 'null')
@@ -100,10 +105,10 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
 
     hasDeviceFlow: provider.device_authorization_endpoint !== undefined,
 
-    /** RFC 8628 §3.1: codes for a device, which this page plays. */
+    /** Requests codes for a device, which this page plays (RFC 8628 §3.1). */
     startDevice: async () => await post(provider.device_authorization_endpoint, { client_id: deviceClientId, scope }),
 
-    /** One poll (RFC 8628 §3.4). No browser took part, so there is no nonce. */
+    /** Makes one poll (RFC 8628 §3.4). No browser took part, so there is no nonce. */
     pollDevice: async (deviceCode) => {
       const tokens = await requestTokens({
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
@@ -115,7 +120,10 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
 
     hasApprovals: shop.shopId !== undefined && provider.backchannel_authentication_endpoint !== undefined,
 
-    /** OpenID CIBA Core §7.1: asks the person of the demo, wherever that person is. `details` as at `startSignIn`. */
+    /**
+     * Asks the person of the demo for approval, wherever that person is (OpenID CIBA Core §7.1). `details` are as in
+     * `startSignIn`.
+     */
     startApproval: async (message, details) =>
       await asShop(provider.backchannel_authentication_endpoint, {
         scope: shop.shopScope,
@@ -124,7 +132,7 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
         authorization_details: JSON.stringify([details]),
       }),
 
-    /** One poll (OpenID CIBA Core §10.1). */
+    /** Makes one poll (OpenID CIBA Core §10.1). */
     pollApproval: async (authReqId) => {
       const grant = { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: authReqId }
       return { clientId: shop.shopId, tokens: await asShop(provider.token_endpoint, grant), nonce: undefined }

@@ -11,7 +11,7 @@ const ec = (size) => ({
   verified: { name: 'ECDSA', hash: hashes[size] },
 })
 
-/** RFC 7518 §3.1 and RFC 8037 §3.1 in the words of WebCrypto; `hash` is that of `at_hash`. */
+/** The algorithms of RFC 7518 §3.1 and RFC 8037 §3.1 as WebCrypto names them; `hash` is that of `at_hash`. */
 const algorithms = new Map([
   ['RS256', rsa(256)],
   ['RS384', rsa(384)],
@@ -40,14 +40,17 @@ const fromBase64Url = (text) =>
 
 const parse = (segment) => JSON.parse(new TextDecoder().decode(fromBase64Url(segment)))
 
-/** Header and claims of a compact JWT. Throws when it is none. */
+/** Returns the header and the claims of a compact JWT. Throws when the text is not one. */
 export const decodeJwt = (jwt) => {
   const segments = jwt.split('.')
   if (segments.length !== 3) throw new Error('This is not a JWT.')
   return { segments, header: parse(segments[0]), claims: parse(segments[1]) }
 }
 
-/** Verifies with the key of the set that the header names. Throws when there is none; answers whether it fits. */
+/**
+ * Verifies with the key of the set that the header names, and returns whether the signature is valid. Throws when the
+ * set has no such key.
+ */
 export const verifyJwt = async (jwt, keySet) => {
   const { header, segments } = decodeJwt(jwt)
   const algorithm = algorithms.get(header.alg)
@@ -61,7 +64,7 @@ export const verifyJwt = async (jwt, keySet) => {
   return await crypto.subtle.verify(algorithm.verified, key, fromBase64Url(segments[2]), signed)
 }
 
-/** `at_hash` of an access token under the id_token's algorithm (OIDC Core §3.1.3.6). */
+/** Computes the `at_hash` of an access token under the ID token's algorithm (OIDC Core §3.1.3.6). */
 export const accessTokenHash = async (accessToken, alg) => {
   const digest = await crypto.subtle.digest(algorithms.get(alg).hash, new TextEncoder().encode(accessToken))
   return toBase64Url(digest.slice(0, digest.byteLength / 2))

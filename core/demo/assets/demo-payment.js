@@ -3,10 +3,10 @@ import { element, fill, find, showMembers } from './demo-show.js'
 
 const payment = { amount: '12.34', currency: 'EUR', creditor: 'Example Coffee Roasters' }
 
-/** Requests to a service that believes the attested key alone; this provider plays the service. */
+/** Offers requests to a service that trusts only the attested key. This provider plays the service. */
 export const offerPayments = (issuer, device) => {
   const [send, repeat, change] = ['payment-send', 'payment-repeat', 'payment-change'].map(find)
-  /** The signed request, as it was sent last. */
+  /** The signed request, as it was last sent. */
   let sent
 
   const show = async (request) => {

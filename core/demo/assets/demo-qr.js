@@ -1,4 +1,4 @@
-// The package `qr`, which lies beside this file only where it is served.
+// The package `qr` is beside this file only where it is served.
 const { encodeQR } = await import(new URL('qr.js', import.meta.url).href)
 
 const svg = (name, attributes) => {
@@ -7,7 +7,7 @@ const svg = (name, attributes) => {
   return created
 }
 
-/** The text as a QR code, with the four modules of white around it that cameras expect (ISO/IEC 18004 §6.3.8). */
+/** Draws the text as a QR code, with the margin of four white modules that cameras expect (ISO/IEC 18004 §6.3.8). */
 export const drawQrCode = (text, label) => {
   const modules = encodeQR(text, 'raw', { ecc: 'medium', border: 4 })
   const size = modules.length

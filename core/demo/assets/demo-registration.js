@@ -1,11 +1,11 @@
 import { readAnswer } from './demo-flow.js'
 import { createStep, element, fill, find, showMembers } from './demo-show.js'
 
-/** The registration outlives the way to the sign-in page, not the tab. */
+/** The registration survives the redirect to the sign-in page, but not the end of the tab. */
 const storageKey = 'signet-demo-registration'
 const hidden = '•'.repeat(24)
 
-/** What the policy of the demo configuration allows. */
+/** Suggests the metadata that the policy of the demo configuration allows. */
 const suggestMetadata = (issuer, scope) => ({
   client_name: 'My application',
   redirect_uris: [`${issuer}/`],
@@ -48,7 +48,10 @@ const show = (registration) => {
   fill('registered-metadata', element('details', '', element('summary', '', 'The whole answer'), showMembers(metadata)))
 }
 
-/** Registers a client (RFC 7591), signs in with it, and deletes it (RFC 7592 §2.3). `connect`: opens that of `demo-flow.js`. */
+/**
+ * Registers a client (RFC 7591), signs in with it, and deletes it (RFC 7592 §2.3). `connect` opens the client of
+ * `demo-flow.js`.
+ */
 export const offerRegistration = async ({ issuer, scope }, connect) => {
   const buttons = [find('register-start'), find('registered-sign-in'), find('registered-delete')]
   const step = createStep(buttons, find('register-status'), find('register-problem'))

@@ -9,7 +9,7 @@ export const element = (name, className, ...children) => {
   return created
 }
 
-/** Claims that are seconds since the epoch. */
+/** The claims that are times in seconds since the epoch. */
 const times = new Set(['exp', 'iat', 'nbf', 'auth_time', 'updated_at'])
 
 const showValue = (name, value) => {
@@ -30,7 +30,7 @@ export const showMembers = (object) =>
     ),
   )
 
-/** As `showMembers`, with each value on a line of its own, however deep it is. */
+/** Works as `showMembers`, but shows each value on a line of its own, at any depth. */
 export const showLeaves = (object) => showMembers(Object.fromEntries(leavesOf(object, '')))
 
 const leavesOf = (object, prefix) =>
@@ -54,13 +54,13 @@ const showCompact = (segments) => {
   return element('details', '', element('summary', '', 'Raw token'), code)
 }
 
-/** Keeps the heading and the line under it, replaces the rest. */
+/** Keeps the heading and the line below it, and replaces the rest. */
 export const fill = (id, ...children) => {
   const panel = find(id)
   panel.replaceChildren(panel.children[0], panel.children[1], ...children)
 }
 
-/** Open where there is room for it. */
+/** The content is open where there is room for it. */
 const fold = (title, content) => {
   const folded = element('details', 'fold', element('summary', '', title), content)
   folded.open = !matchMedia('(max-width: 30rem)').matches
@@ -76,13 +76,13 @@ export const showToken = (id, { header, claims, segments }, checks) =>
     showCompact(segments),
   )
 
-/** A check of `showChecks`. */
+/** Makes one check of `showChecks`. */
 export const checkSignature = async (jwt, header, keySet) => ({
   passed: await verifyJwt(jwt, keySet),
   text: `signature verified (${header.alg}, key ${header.kid})`,
 })
 
-/** Runs one step at a time, with the buttons off meanwhile; a failure is shown as text. */
+/** Runs one step at a time and disables the buttons meanwhile. A failure is shown as text. */
 export const createStep = (buttons, status, problem) => async (doing, done, work) => {
   for (const button of buttons) button.disabled = true
   problem.hidden = true

@@ -7,7 +7,7 @@ import { accessTokenHash, decodeJwt } from './demo-jwt.js'
 import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
 const settings = find('demo').dataset
-/** A payment as the demo configuration has them. */
+/** A payment of the kind that the demo configuration allows. */
 const payment = {
   type: 'payment_initiation',
   instructedAmount: { currency: 'EUR', amount: '12.34' },
@@ -25,9 +25,9 @@ const buttons = [
   find('demo-sign-out'),
 ]
 
-/** Tokens live here alone: a reload forgets them. */
+/** The tokens are kept only here, so a reload forgets them. */
 let signIn
-/** Ends the waiting for another device. */
+/** Ends the wait for another device. */
 let waiting
 let hasDeviceFlow = false
 let hasPayment = false
@@ -92,7 +92,7 @@ const showSignedIn = (signedIn) => {
   find('demo-pay').hidden = signedIn || !hasPayment
   find('demo-device-start').hidden = signedIn || !hasDeviceFlow || waiting !== undefined
   find('demo-approval-start').hidden = signedIn || !hasApprovals || waiting !== undefined
-  // Nobody signed in with a browser: there is no session to leave.
+  // Without a sign-in in a browser, there is no session to leave.
   find('demo-sign-out').hidden = signIn?.asked !== undefined
   find('demo-refresh').hidden = !signIn?.tokens.refresh_token
 }
@@ -127,7 +127,7 @@ const receive = async (client) => {
   return 'signed in'
 }
 
-/** RFC 8628 §3.5 in words. */
+/** The outcomes of RFC 8628 §3.5 as text for people. */
 const deviceEndings = new Map([
   ['access_denied', 'The request was denied on the other device. This page got no token. You can try again.'],
   ['expired_token', 'The code expired before anybody allowed it. Start again to get a new one.'],
@@ -158,7 +158,7 @@ const stopWaiting = (message) => {
   find('demo-status').textContent = message
 }
 
-/** Until somebody has decided elsewhere, while `panel` says how. The buttons stay alive meanwhile. */
+/** Waits until a person has decided elsewhere, while `panel` says how. The buttons stay enabled meanwhile. */
 const waitFor = async (client, { panel, poll, interval = 5, endings, done }) => {
   waiting = new AbortController()
   const { signal } = waiting
