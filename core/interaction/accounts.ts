@@ -9,15 +9,15 @@ import { findPasswordFault } from './password-strength.js'
 import { canonicalUsername } from './username.js'
 
 /**
- * Accounts in the records store, by canonical username, and the way there from a subject. An account whose subject
- * does not lead back to it is not complete: nothing is issued for it, and removing it repairs the rest.
+ * Accounts in the records store by canonical username, with an index from subject to username. An account is
+ * incomplete if its subject does not lead back to it: nothing is issued for it, and removing it repairs the rest.
  */
 export interface AccountStore {
   readonly accounts: RecordStore<AccountRecord>
   readonly subjects: RecordStore<{ readonly username: string }>
-  /** Passwords are found by `configuredAccountId`. */
+  /** Passwords are stored by `configuredAccountId`. */
   readonly configured: RecordStore<ConfiguredAccount>
-  /** Accounts of the configuration that an operator has disabled are here by `configuredAccountId`, until they are enabled again. */
+  /** Disabled accounts of the configuration. They stay here by `configuredAccountId` until they are enabled again. */
   readonly disabled: RecordStore<DisabledAccount>
 }
 
@@ -25,12 +25,12 @@ export interface DisabledAccount {
   readonly sub: string
 }
 
-/** The password of an account of the configuration that is in force for all processes, whichever file each has read. */
+/** The password of an account of the configuration. It is in force for all processes, whichever file each has read. */
 export interface ConfiguredAccount {
   readonly sub: string
-  /** This is a PHC string; an empty one: there is no password any more. */
+  /** This is a PHC string. It is empty when there is no password any more. */
   readonly password_hash: string
-  /** What sign-ins with the previous password had opened is still to be ended. */
+  /** The sessions and grants that the previous password had opened must still be ended. */
   readonly ending?: true
 }
 
@@ -43,10 +43,10 @@ export const openAccountStore = (backend: Pick<StorageBackend, 'records'>): Acco
   disabled: backend.records('disabled_accounts'),
 })
 
-/** The accounts of the configuration, then those of the store. What the configuration names, the store cannot change. */
+/** Looks accounts up in the configuration, then in the store, which cannot change those of the configuration. */
 export const createAccountDirectory = (sources: {
   readonly static: readonly AccountRecord[]
-  /** Those of `static` whose password the store may know better, because another process has read a newer file. */
+  /** Accounts of `static` whose password may be newer in the store, because another process has read a newer file. */
   readonly shared?: readonly AccountRecord[]
   readonly store: AccountStore
 }): AccountDirectory => {
@@ -93,7 +93,7 @@ export const createAccountDirectory = (sources: {
   }
 }
 
-/** Changes what is there, in one step with the look at it. Undefined when there is none that `isMeant`. Throws `Unavailable`. */
+/** Changes a record in one atomic step. Returns undefined when none satisfies `isMeant`. Throws `Unavailable`. */
 const changeRecord = (
   accounts: AccountStore['accounts'],
   name: string,
@@ -109,15 +109,16 @@ const changeRecord = (
 export interface NewAccount {
   readonly username: string
   readonly password: string
-  /** A random UUID is the default. */
+  /** The default is a random UUID. */
   readonly sub?: string
   readonly claims?: JsonObject
   readonly disabled?: boolean
 }
 
 /**
- * The accounts of the configuration with their passwords hashed, in order; `inForce` has hashes by subject, which are kept
- * where they fit. Throws an `Error` that names the entry when a username or subject is unusable or comes twice.
+ * Returns the accounts of the configuration in order, with their passwords hashed. `inForce` has hashes by subject,
+ * which are kept where they match. Throws an `Error` that names the entry when a username or subject is unusable or
+ * appears twice.
  */
 export const staticAccounts = async (
   configured: readonly (NewAccount & { readonly sub: string })[],
@@ -149,7 +150,7 @@ export type AccountAddition =
   /** `reason` is a sentence for the operator. */
   | { readonly outcome: 'invalid'; readonly reason: string }
 
-/** A crash in mid-addition frees the subject again after this long. */
+/** After a crash during an addition, the subject is free again after this time. */
 const claimSeconds = 60
 
 /** Adds an account to the store unless its password is weak or its username or subject is taken. Throws `Unavailable`. */
@@ -178,8 +179,8 @@ export const addAccount = async (
 }
 
 /**
- * Removes an account from the store; its subject stops working at once, and stays ended should an account get it again.
- * Returns it, undefined when there was none. Throws `Unavailable`.
+ * Removes an account from the store. Its subject stops working at once, and what it had stays ended if an account
+ * gets it again. Returns the account, or undefined when there was none. Throws `Unavailable`.
  */
 export const removeAccount = async (
   store: AccountStore,
@@ -202,7 +203,7 @@ export type PasswordChange =
   /** `reason` is a sentence for the operator. */
   | { readonly outcome: 'invalid'; readonly reason: string }
 
-/** Changes the password of an account of the store and ends what sign-ins with the old one have opened. Throws `Unavailable`. */
+/** Changes the password of an account of the store and ends what the old one has opened. Throws `Unavailable`. */
 export const changePassword = async (
   store: AccountStore,
   hasher: PasswordHasher,
@@ -215,14 +216,14 @@ export const changePassword = async (
   const name = canonicalUsername(username)
   const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { password_hash })
   if (account === undefined) return { outcome: 'unknown' }
-  // The end comes after the change: nobody signs in with the old password between the two and stays.
+  // Access ends after the change, so that no sign-in with the old password in between survives.
   await end(account.sub)
   return { outcome: 'changed', account }
 }
 
 /**
- * Disables an account of the store, which ends what it had opened, or enables it again. Returns it as it is now; undefined
- * when there is none. Throws `Unavailable`.
+ * Disables an account of the store and ends what it had opened, or enables it again. Returns the account as it is
+ * now, or undefined when there is none. Throws `Unavailable`.
  */
 export const setDisabled = async (
   store: AccountStore,
@@ -236,7 +237,7 @@ export const setDisabled = async (
   return account
 }
 
-/** An account of the store, with the canonical username that it is kept under. Throws `Unavailable`. */
+/** Finds an account of the store, with the canonical username it is stored under. Throws `Unavailable`. */
 export const findAccount = async (
   store: AccountStore,
   username: string,
@@ -246,7 +247,7 @@ export const findAccount = async (
   return name !== undefined && account ? { name, account } : undefined
 }
 
-/** The store's accounts in order of username, at most `limit`, from after `after`. Throws `Unavailable`. */
+/** Lists at most `limit` accounts of the store in order of username, starting after `after`. Throws `Unavailable`. */
 export const listAccounts = async (
   store: AccountStore,
   after?: string,
@@ -260,7 +261,7 @@ export const usernameRule = 'A username has 1 to 256 characters, and none that n
 
 const subjectRule = 'a subject has 1 to 255 printable ASCII characters'
 
-/** OIDC Core §2 says what a `sub` is. */
+/** OIDC Core §2 defines what a `sub` may be. */
 const isSubject = (subject: string): boolean => /^[\x21-\x7e]{1,255}$/.test(subject)
 
 const toRecord = async (account: NewAccount, sub: string, hasher: PasswordHasher): Promise<AccountRecord> =>
@@ -275,8 +276,8 @@ const withHash = (account: NewAccount, sub: string, password_hash: string): Acco
 })
 
 /**
- * Disables an account of the configuration at once, on every replica and whatever the file says, or lets the file be right again.
- * Disabling ends what the account had opened. Throws `Unavailable`.
+ * Disables an account of the configuration at once, on every replica and whatever the file says, or lets the file
+ * decide again. Disabling ends what the account had opened. Throws `Unavailable`.
  */
 export const setConfiguredDisabled = async (
   { disabled: tombstones }: Pick<AccountStore, 'disabled'>,
@@ -286,6 +287,6 @@ export const setConfiguredDisabled = async (
 ): Promise<void> => {
   if (!disabled) return void (await tombstones.remove(configuredAccountId(sub)))
   await tombstones.put(configuredAccountId(sub), { sub })
-  // The end comes after it: nobody signs in between the two and stays.
+  // Access ends after the change, so that no sign-in in between survives.
   await end(sub)
 }

@@ -1,10 +1,10 @@
-/** A browser as a person would call it. Names of this file alone: nothing of what a browser sends is kept. */
+/** A browser as a person would call it. The names come from this file only; nothing that a browser sends is stored. */
 export interface BrowserNames {
   readonly browser?: string
   readonly system?: string
 }
 
-/** The first that fits: nearly all browsers name Safari, and most of them Chrome. */
+/** The first match counts, because nearly all browsers also name Safari, and most of them Chrome. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\/|\bOpera\b/, 'Opera'],
@@ -14,7 +14,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bVersion\/[\d.]+ .*\bSafari\//, 'Safari'],
 ]
 
-/** As above: Android names Linux. */
+/** The first match counts here too, because Android also names Linux. */
 const systems: readonly (readonly [RegExp, string])[] = [
   [/\biPhone\b/, 'iPhone'],
   [/\biPad\b/, 'iPad'],
@@ -25,10 +25,10 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** Longer ones belong to nobody's browser. */
+/** No real browser sends a longer header. */
 const mostRead = 512
 
-/** Reads the header `User-Agent`; no member is there for what it does not know. */
+/** Reads the header `User-Agent`. Members that it does not recognise are absent. */
 export const readBrowserNames = (userAgent: string | undefined): BrowserNames => {
   const text = userAgent?.slice(0, mostRead) ?? ''
   const nameIn = (names: typeof browsers) => names.find(([pattern]) => pattern.test(text))?.[1]

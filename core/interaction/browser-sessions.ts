@@ -1,20 +1,26 @@
 import { isOpaqueToken } from '../opaque-token.js'
 import type { Cookies } from './cookies.js'
 
-/** The sessions of one browser, by their cookies. What a browser sends has the form of tokens of ours, and nothing more is known of it. */
+/**
+ * The sessions of one browser, by their cookies. The values have the form of our tokens; nothing else about them has
+ * been checked.
+ */
 export interface BrowserSessions {
-  /** Of the person whom requests are for that name nobody. */
+  /** The session of the person for whom requests that name no person are made. */
   readonly current: string | undefined
-  /** Of other people, the one who was current last comes first. */
+  /** The sessions of other people, the most recently current one first. */
   readonly others: readonly string[]
 }
 
-/** People who may be signed in in one browser. One more ends the session of the one who was current longest ago. */
+/**
+ * The number of people who may be signed in in one browser. One more ends the session of the one who was current
+ * longest ago.
+ */
 export const mostPeople = 5
 
 const listed = /^[\w-]{43}(?:\.[\w-]{43}){0,3}$/
 
-/** What is not of our making is not there. */
+/** Ignores values that are not in the form of our tokens. */
 export const readBrowserSessions = (
   cookies: Cookies,
   cookie: (name: string) => string | undefined,
@@ -26,19 +32,19 @@ export const readBrowserSessions = (
   return { current, others: [...others] }
 }
 
-/** With this one as the current one. */
+/** Returns the sessions with this one as the current one. */
 export const withCurrent = ({ current, others }: BrowserSessions, chosen: string): BrowserSessions => {
   const all = current === undefined ? others : [current, ...others]
   return { current: chosen, others: all.filter((cookie) => cookie !== chosen) }
 }
 
-/** What stays when these have ended. Nobody else becomes current by that. */
+/** Returns the sessions that remain when these have ended. No other session becomes current because of that. */
 export const withoutSessions = ({ current, others }: BrowserSessions, ended: readonly string[]): BrowserSessions => ({
   current: current !== undefined && ended.includes(current) ? undefined : current,
   others: others.filter((cookie) => !ended.includes(cookie)),
 })
 
-/** The `Set-Cookie` values that make `before` into `after`. */
+/** Returns the `Set-Cookie` values that turn `before` into `after`. */
 export const setBrowserSessions = (
   cookies: Cookies,
   before: BrowserSessions,

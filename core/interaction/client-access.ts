@@ -3,14 +3,14 @@ import { pageSubjectRecords } from '../oauth/subjects/subject-records.js'
 import type { RecordStore } from '../storage/ports.js'
 import { consentId, type Consent } from './consent.js'
 
-/** Some of what a person has. */
+/** One page of what a person has. */
 export interface PersonalPage<T> {
   readonly found: readonly T[]
-  /** Where the next page begins; undefined: there is none. */
+  /** Where the next page begins. Absent when there is none. */
   readonly next?: string
 }
 
-/** What one client has of a person: grants that are good, what the person allowed it for good, or both. */
+/** What one client has of a person: valid grants, remembered consent, or both. */
 export interface ClientAccess {
   readonly clientId: string
   readonly grants: readonly GrantEntry[]
@@ -20,15 +20,15 @@ export interface ClientAccess {
 export interface ClientAccessOptions {
   readonly grantIndex: RecordStore<GrantEntry>
   readonly consents: RecordStore<Consent>
-  /** Those of these grants of the subject that are good. Throws `Unavailable`. */
+  /** Returns those of these grants of the subject that are valid. Throws `Unavailable`. */
   readonly filterGood: (subject: string, entries: readonly GrantEntry[]) => Promise<readonly GrantEntry[]>
 }
 
-/** Entries of grants for one page, however few clients they belong to. */
+/** The most grant entries read for one page, however few clients they belong to. */
 const mostEntries = 500
 const pageSize = 100
 
-/** A page begins among the grants or, when they have all been shown, among what was allowed for good. */
+/** A page begins among the grants or, when they have all been shown, among the remembered consents. */
 const cursor = { grants: 'g.', consents: 'c.' } as const
 
 const pageOf = (found: readonly ClientAccess[], allowed: string | undefined): PersonalPage<ClientAccess> => ({
@@ -36,9 +36,9 @@ const pageOf = (found: readonly ClientAccess[], allowed: string | undefined): Pe
   ...(allowed !== undefined && { next: cursor.consents + allowed }),
 })
 
-/** Lists clients with what they have of a person, page by page. Throws `Unavailable`. */
+/** Lists clients, page by page, with what they have of a person. Throws `Unavailable`. */
 export const createPageAccess = ({ grantIndex, consents, filterGood }: ClientAccessOptions) => {
-  /** Adds what is granted from `after` on; resolves with the place where there is more than fits. */
+  /** Adds the grants from `after` on. Resolves with the position to continue from when there are more than fit. */
   const addGranted = async (
     byClient: Map<string, GrantEntry[]>,
     subject: string,
@@ -68,7 +68,7 @@ export const createPageAccess = ({ grantIndex, consents, filterGood }: ClientAcc
     return last
   }
 
-  /** Clients that have nothing but what was allowed for good; as `addGranted`. */
+  /** Adds the clients that have only remembered consent. It resolves as `addGranted` does. */
   const addAllowed = async (
     found: ClientAccess[],
     subject: string,

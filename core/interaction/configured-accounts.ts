@@ -3,10 +3,10 @@ import { configuredAccountId, type AccountStore, type ConfiguredAccount } from '
 import type { AuditLog } from '../observe/audit.js'
 import type { EndSubject } from '../oauth/subjects/subject-end.js'
 
-/** What the store has of the accounts of configurations, by subject. */
+/** The stored records of the accounts of configurations, by subject. */
 export type InForce = ReadonlyMap<string, ConfiguredAccount>
 
-/** Nobody's: the account has left the configuration. */
+/** Matches no password: the account has left the configuration. */
 const noPassword = ''
 
 /** Throws `Unavailable`. */
@@ -22,9 +22,10 @@ export const readInForce = async ({ configured }: Pick<AccountStore, 'configured
 }
 
 /**
- * Puts the passwords of a configuration in force for all processes, and ends what sign-ins with another password, or to an
- * account that has gone, had opened. The first process does it for all. What a crash or an outage interrupts, the next
- * opening of the configuration ends: the mark `ending` stays until then. Throws `Unavailable`.
+ * Puts the passwords of a configuration in force for all processes, and ends what was opened by sign-ins with another
+ * password or to an account that is gone. The first process does it for all. If a crash or an outage interrupts it,
+ * the next process that opens the configuration finishes it: the mark `ending` stays until then. Throws
+ * `Unavailable`.
  */
 export const reconcileAccounts = async (
   accounts: readonly AccountRecord[],
@@ -35,7 +36,8 @@ export const reconcileAccounts = async (
     store.configured.put(configuredAccountId(record.sub), record, ttlSeconds === undefined ? {} : { ttlSeconds })
 
   const change = async (record: ConfiguredAccount, reason: string, ttlSeconds?: number): Promise<void> => {
-    // First the new password, then the end: nobody signs in with the old one between the two and stays.
+    // The new password comes first and the end of access second, so that no sign-in with the old one in between
+    // survives.
     await put({ ...record, ending: true })
     await end(record.sub)
     await audit.record({ event: 'subject.ended', sub: record.sub, reason })
@@ -59,6 +61,9 @@ export interface ReconcileOptions {
   readonly store: Pick<AccountStore, 'configured'>
   readonly end: EndSubject
   readonly audit: AuditLog
-  /** Seconds for which an account that has gone is remembered: until replicas that still have it have opened nothing that lives. */
+  /**
+   * Seconds for which a removed account is remembered: until nothing that a replica still knowing it has opened can
+   * be alive.
+   */
   readonly goneSeconds: number
 }

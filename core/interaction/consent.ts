@@ -15,15 +15,15 @@ export interface Consent {
 }
 
 export interface Consents {
-  /** The scopes that the person has allowed the client so far. Throws `Unavailable`. */
+  /** Returns the scopes that the person has allowed the client so far. Throws `Unavailable`. */
   findScope(subject: string, clientId: string): Promise<readonly string[]>
-  /** Has the person allowed all of this before? Throws `Unavailable`. */
+  /** Tells whether the person has allowed all of this before. Throws `Unavailable`. */
   covers(subject: string, request: AuthorizationRequest): Promise<boolean>
   /** Adds what a request asks for to what was allowed. Throws `Unavailable`. */
   remember(subject: string, request: AuthorizationRequest): Promise<void>
 }
 
-/** Hashed one by one: of any length, and no two pairs are the same. */
+/** The two are hashed separately, so that they may have any length and no two pairs collide. */
 export const consentId = (subject: string, clientId: string): string =>
   subjectRecordId(subject, hashOpaqueToken(clientId))
 
@@ -46,7 +46,7 @@ export const createConsents = (store: RecordStore<Consent>): Consents => ({
       includesAll(consent.claims, personalClaims(requestedClaims))
     )
   },
-  // Two of these at once may forget one of them, which only makes us ask again.
+  // Two concurrent calls may lose one of the two answers. The only effect is that the person is asked again.
   async remember(subject, request) {
     const { clientId, resource, requestedClaims } = request
     const id = consentId(subject, clientId)

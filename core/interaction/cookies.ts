@@ -1,4 +1,4 @@
-/** The six cookies that we set, however many logins run side by side in one browser. */
+/** The six cookies that we set, however many logins run in parallel in one browser. */
 export interface Cookies {
   /** Name of the cookie that carries the session. */
   readonly session: string
@@ -8,17 +8,18 @@ export interface Cookies {
   readonly browser: string
   /** Name of the cookie that proves who has signed in in this browser before. It signs nobody in. */
   readonly knownBrowser: string
-  /** Name of the cookie that carries the id of the method by which somebody has last signed in in this browser. */
+  /** Name of the cookie that carries the id of the method last used to sign in in this browser. */
   readonly method: string
-  /** Name of the cookie of somebody who came to `/account` by a recovery link. It signs nobody in. */
+  /** Name of the cookie of a person who came to `/account` by a recovery link. It signs nobody in. */
   readonly recovery: string
-  /** A `Set-Cookie` value; without `maxAgeSeconds` the cookie ends with the browser. */
+  /** Returns a `Set-Cookie` value. Without `maxAgeSeconds` the cookie ends with the browser session. */
   set(name: string, value: string, maxAgeSeconds?: number): string
 }
 
 /**
- * Cookies of an issuer. `__Host-` keeps other hosts of the domain from tossing theirs in (RFC 6265bis §4.1.3.2); it
- * needs https and the path `/`. `Lax`, because people come to us by following links of other sites.
+ * Creates the cookies of an issuer. `__Host-` prevents other hosts of the domain from setting cookies of these names
+ * (RFC 6265bis §4.1.3.2); it needs https and the path `/`. `Lax` is needed because people come here by links of other
+ * sites.
  */
 export const createCookies = (issuer: string): Cookies => {
   const { protocol, pathname } = new URL(issuer)

@@ -4,23 +4,35 @@ import type { Account, HasSubject } from '../oauth/subjects/account.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import type { RecordStore } from '../storage/ports.js'
 
-/** What the store has of somebody whom a service outside signs in, or of a name that the service has for that person. */
+/**
+ * The stored record of a person whom an external service signs in, or of a name that the service uses for that
+ * person.
+ */
 export interface ExternalAccount {
   readonly method: string
   readonly subject: string
-  /** Absent: it is a name. */
+  /** Absent when the record is a name. */
   readonly claims?: JsonObject
 }
 
-/** Accounts of people whom services outside of this deployment sign in. Every member throws `Unavailable`. */
+/** Accounts of people whom external services sign in. Every member throws `Unavailable`. */
 export interface ExternalAccounts {
-  /** What the sign-in method with this id kept last. */
+  /** Returns what the sign-in method with this id stored last. */
   find(method: string, subject: string): Promise<Account | undefined>
-  /** Whether an account of the deployment itself has the subject. Ask before `keep`, unless the method may sign in as such accounts. */
+  /**
+   * Tells whether a local account of the deployment has the subject. Ask before `keep`, unless the method may sign in
+   * as such accounts.
+   */
   readonly isLocal: HasSubject
-  /** Keeps what the method learned of a person. False, and nothing changes: another method has an account with this subject. */
+  /**
+   * Stores what the method learned about a person. Returns false and changes nothing when another method has an
+   * account with this subject.
+   */
   keep(method: string, account: { readonly subject: string; readonly claims: JsonObject }): Promise<boolean>
-  /** Remembers what the service outside calls a person or a session, to find the subject by it. For ever without `ttlSeconds`. */
+  /**
+   * Remembers the name that the external service uses for a person or a session, so that the subject can be found by
+   * it. Without `ttlSeconds` the name never expires.
+   */
   name(method: string, name: string, subject: string, ttlSeconds?: number): Promise<void>
   findByName(method: string, name: string): Promise<string | undefined>
 }
@@ -28,7 +40,7 @@ export interface ExternalAccounts {
 const accountId = (subject: string): string => `subject.${hashOpaqueToken(subject)}`
 const nameId = (method: string, name: string): string => `name.${method}.${hashOpaqueToken(name)}`
 
-/** `warnOf` sees the claims that a method brings. */
+/** `warnOf` receives the claims that a method delivers. */
 export const createExternalAccounts = (
   store: RecordStore<ExternalAccount>,
   isLocal: HasSubject,
@@ -55,7 +67,7 @@ export const createExternalAccounts = (
   findByName: async (method, name) => (await store.find(nameId(method, name)))?.subject,
 })
 
-/** What the store has of a person whom a service outside signs in. Throws `Unavailable`. */
+/** Returns the stored record of a person whom an external service signs in. Throws `Unavailable`. */
 export const findExternalAccount = (
   store: RecordStore<ExternalAccount>,
   subject: string,
@@ -63,7 +75,7 @@ export const findExternalAccount = (
 
 const pageSize = 500
 
-/** All records whose id begins with `prefix`, page by page. */
+/** Yields all records whose id begins with `prefix`, page by page. */
 async function* recordsBelow(store: RecordStore<ExternalAccount>, prefix: string) {
   let page = await store.list(prefix, pageSize)
   while (page.length > 0) {
@@ -75,7 +87,7 @@ async function* recordsBelow(store: RecordStore<ExternalAccount>, prefix: string
   }
 }
 
-/** Everybody whom services outside have signed in, in no order that means anything. Throws `Unavailable`. */
+/** Lists everyone whom external services have signed in, in no particular order. Throws `Unavailable`. */
 export const listExternalAccounts = async (
   store: RecordStore<ExternalAccount>,
 ): Promise<readonly ExternalAccount[]> => {
@@ -85,8 +97,8 @@ export const listExternalAccounts = async (
 }
 
 /**
- * Removes a person, with what the service calls the person and the sessions there. Resolves with what it was. The next sign-in there makes
- * the account again. Throws `Unavailable`.
+ * Removes a person together with the service's names for the person and the sessions there. Resolves with the removed
+ * record. The next sign-in there creates the account again. Throws `Unavailable`.
  */
 export const removeExternalAccount = async (
   store: RecordStore<ExternalAccount>,

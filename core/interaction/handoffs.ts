@@ -13,10 +13,10 @@ const signIn = z.strictObject({
   subject: z.string().regex(/^[\x21-\x7e]{1,255}$/),
   acr: word.optional(),
   amr: z.array(word).max(16).default([]),
-  /** Seconds since the epoch. */
+  /** This is in seconds since the epoch. */
   auth_time: z.int().min(0).optional(),
   username: word.optional(),
-  /** Of the browser, as the service sees it: for the audit log alone. */
+  /** The address of the browser as the service sees it, for the audit log only. */
   address: z.union([z.ipv4(), z.ipv6()]).optional(),
   claims: z
     .record(z.string().min(1).max(255), z.json())
@@ -24,9 +24,9 @@ const signIn = z.strictObject({
     .optional(),
 })
 
-/** Body of `POST /interactions/{id}/consent`. What it does not name is not granted. */
+/** Body of `POST /interactions/{id}/consent`. Anything that it does not name is not granted. */
 const consent = z.strictObject({
-  /** Separated by spaces (RFC 6749 §3.3). */
+  /** Scopes, separated by spaces (RFC 6749 §3.3). */
   scope: z
     .string()
     .max(4096)
@@ -42,16 +42,16 @@ const consent = z.strictObject({
 /** Body of `POST /interactions/{id}/refuse`. */
 const refusal = z.strictObject({ reason: word.optional() })
 
-/** The last segment of the address where the service answers. */
+/** The last segment of the URL at which the service answers. */
 export type HandoffVerb = 'sign-in' | 'consent' | 'refuse'
 
-/** What the organisation's own service says of a person who was handed off to it. */
+/** The answer of the organisation's own service about a person who was handed off to it. */
 export type HandoffAnswer =
   | ({ readonly outcome: 'passed' } & Readonly<z.output<typeof signIn>>)
   | ({ readonly outcome: 'allowed' } & GrantedConsent)
   | { readonly outcome: 'refused'; readonly reason?: string | undefined }
 
-/** The JSON bodies of answers, by the last segment of the path. */
+/** Schemas of the JSON bodies of answers, by the last segment of the path. */
 export const handoffAnswers = {
   'sign-in': signIn.transform((read) => ({ outcome: 'passed' as const, ...read })),
   consent: consent.transform(({ scope, claims, authorization_details: details }) => ({
@@ -61,29 +61,29 @@ export const handoffAnswers = {
   refuse: refusal.transform((read) => ({ outcome: 'refused' as const, ...read })),
 } as const satisfies Readonly<Record<HandoffVerb, z.ZodType<HandoffAnswer>>>
 
-/** Whose consent to what is asked for. */
+/** The person whose consent is asked for, and what for. */
 export interface RequestedConsent {
   readonly interactionId: string
   readonly clientId: string
   readonly subject: string
 }
 
-/** A sign-in, or a consent, that the organisation's own service is asked for. */
+/** A sign-in or a consent that is requested from the organisation's own service. */
 export interface OpenHandoff {
-  /** Id of the method. */
+  /** The id of the method. */
   readonly method: string
-  /** Where the browser goes when there is an answer, with the secret of the answer as the parameter `answer`. */
+  /** Where the browser goes once there is an answer. The secret of the answer is in the parameter `answer`. */
   readonly finishUrl: string
-  /** Of the browser that began a sign-in: for the audit log. */
+  /** The address of the browser that began a sign-in, for the audit log. */
   readonly address?: string
-  /** Absent: a sign-in. */
+  /** Absent for a sign-in. */
   readonly consent?: RequestedConsent
 }
 
 export interface HandoffRecord {
   readonly open?: OpenHandoff
   readonly answer?: HandoffAnswer
-  /** Hash of the secret that was minted with the answer. */
+  /** The hash of the secret that was created with the answer. */
   readonly secretHash?: string
 }
 
@@ -93,16 +93,19 @@ export type FoundAnswer =
 
 /** Sign-ins and consents that were handed off, by the id of their attempt. Every member throws `Unavailable`. */
 export interface Handoffs {
-  /** Lets the service answer, once, for as long as an attempt lasts. */
+  /** Lets the service answer once, for the lifetime of an attempt. */
   open(attemptId: string, handoff: OpenHandoff): Promise<void>
-  /** Undefined when malformed, unknown or over. */
+  /** Returns undefined for an id that is malformed, unknown or expired. */
   find(attemptId: string): Promise<OpenHandoff | undefined>
   /**
-   * A secret for the browser at the service and for no other: whoever began the attempt knows all the rest of `finishUrl`. Undefined for
-   * every answer but the first, also for the same one.
+   * Returns a secret for the browser at the service only, because the browser that began the attempt knows the rest
+   * of `finishUrl`. Returns undefined for every answer after the first, even for an identical one.
    */
   answer(attemptId: string, answer: HandoffAnswer): Promise<string | undefined>
-  /** The answer, for the secret that it came with; or why there is none, a constant text for the audit log. */
+  /**
+   * Returns the answer for the secret that was issued with it, or why there is none: a constant text for the audit
+   * log.
+   */
   findAnswer(attemptId: string, secret: string | undefined): Promise<FoundAnswer>
 }
 

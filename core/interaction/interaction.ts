@@ -6,12 +6,14 @@ import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
 import { sizeOf, type Slot, type Slots } from './slots.js'
 
-/** What a person signs in for: a client's request, the page where the code of a device is typed, or the person's own page. */
+/**
+ * What a person signs in for: a client's request, the page for typing the code of a device, or the person's own page.
+ */
 export type SignInPurpose =
   | { readonly request: AuthorizationRequest; readonly device?: undefined; readonly account?: undefined }
   | {
       readonly request?: undefined
-      /** The user code that the page is to be filled in with, in its stored form. */
+      /** The user code that the page is prefilled with, in its stored form. */
       readonly device: { readonly userCode?: string }
       readonly account?: undefined
     }
@@ -21,55 +23,58 @@ export type SignInPurpose =
       readonly account: AccountVisit
     }
 
-/** Which part of the person's own page somebody is on the way to. */
+/** The part of the person's own page that the person wants to open. */
 export interface AccountVisit {
-  /** As in its address; absent: the whole page. */
+  /** The section as in its URL. When absent, the whole page is meant. */
   readonly section?: string
-  /** A sign-in of a while ago does not do. */
+  /** An older sign-in is not enough. */
   readonly again?: true
 }
 
-/** What waits for a person. Its id stands in URLs and is no secret. */
+/** An interaction that waits for a person. Its id appears in URLs and is not secret. */
 export type Interaction = SignInPurpose & {
   /**
-   * Hash of the cookie of the browser that began it: no other may go on with it (RFC 9700 §4.7). Absent: another site
-   * posted the request, and the first browser that opens the page takes it over.
+   * Hash of the cookie of the browser that began it; no other browser may continue it (RFC 9700 §4.7). Absent when
+   * another site posted the request: then the first browser that opens the page takes it over.
    */
   readonly browser?: string
-  /** Of the address that began it; given back when it is redeemed. */
+  /** The slot of the address that began it. It is released when the interaction is redeemed. */
   readonly place?: Slot | undefined
 }
 
 const ttlSeconds = 600
 
-/** The pages where a person answers. */
+/** The pages on which a person answers. */
 export type InteractionPage = 'select' | 'login' | 'consent'
 
 export interface Interactions {
   pageUrl(id: string, page: InteractionPage): string
   /**
-   * Stores what it is about for ten minutes and ties it to the browser. Throws `OAuthError` with status 429 when too many
-   * are open for the address, `Unavailable`.
+   * Stores the interaction for ten minutes and ties it to the browser. Throws `OAuthError` with status 429 when too
+   * many are open for the address, and `Unavailable`.
    */
   begin(
     purpose: SignInPurpose,
     browserCookie: string | undefined,
     address: string,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] }>
-  /** As `begin`, tied to no browser; returns the id. */
+  /** Begins an interaction as `begin` does, but tied to no browser. Returns the id. */
   beginUntied(purpose: SignInPurpose, address: string): Promise<string>
   /**
-   * Begins for this browser what another site posted, under an id of its own, for one caller. Undefined when no such
-   * interaction waits for a browser. Throws as `begin` does.
+   * Begins for this browser, under a new id, what another site posted. Only one caller succeeds. Returns undefined
+   * when no such interaction waits for a browser. Throws as `begin` does.
    */
   claim(
     id: string | undefined,
     browserCookie: string | undefined,
     address: string,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] } | undefined>
-  /** Undefined when malformed, unknown, expired, or another browser's. Throws `Unavailable`. */
+  /**
+   * Returns undefined for an id that is malformed, unknown, expired, or belongs to another browser. Throws
+   * `Unavailable`.
+   */
   find(id: string | undefined, browserCookie: string | undefined): Promise<Interaction | undefined>
-  /** True for one caller: the one who may answer the client. Throws `Unavailable`. */
+  /** Returns true for one caller, who may answer the client. Throws `Unavailable`. */
   redeem(id: string): Promise<boolean>
 }
 
@@ -77,13 +82,13 @@ export interface InteractionOptions {
   readonly store: OneTimeStore<Interaction>
   readonly cookies: Cookies
   readonly issuer: string
-  /** How many one address may have open. */
+  /** Limits how many one address may have open. */
   readonly slots: Slots
 }
 
 /**
- * The cookie that ties forms to a browser, and what to set where it had none. One for all interactions of a browser, so
- * that many tabs cannot fill its headers.
+ * The cookie that ties forms to a browser, and the value to set when the browser had none. All interactions of a
+ * browser share one cookie, so that many tabs cannot fill its headers.
  */
 export const tieToBrowser = (cookies: Cookies, cookie: string | undefined) => {
   const browser = isOpaqueToken(cookie) ? cookie : newOpaqueToken()
@@ -130,7 +135,7 @@ export const createInteractions = ({ store, cookies, issuer, slots }: Interactio
     async claim(id, browserCookie, address) {
       const untied = isOpaqueToken(id) ? await store.findUnused(id) : undefined
       if (id === undefined || untied === undefined || untied.browser !== undefined) return undefined
-      // Begun before the other is redeemed, so that an outage does not cost the person the request.
+      // The new one begins before the old one is redeemed, so that an outage does not cost the person the request.
       const begun = await begin(untied, browserCookie, address)
       return (await redeem(id)) ? begun : undefined
     },

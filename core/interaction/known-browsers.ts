@@ -7,38 +7,38 @@ import { canonicalUsername } from './username.js'
 
 export interface KnownBrowsers {
   /**
-   * The id of this browser, 22 characters, when its cookie proves that somebody has signed in here under the same
-   * username; undefined for a cookie that is missing, tampered with, or of another username. Throws `Unavailable`.
+   * Returns the id of this browser, 22 characters, when its cookie proves an earlier sign-in here under the same
+   * username. Returns undefined for a cookie that is missing, forged, or of another username. Throws `Unavailable`.
    */
   find(cookie: string | undefined, username: string): Promise<string | undefined>
   /**
-   * `Set-Cookie` values for a browser in which somebody has just signed in under this username. It keeps its id. Throws
-   * `Unavailable`.
+   * Returns the `Set-Cookie` values for a browser after a sign-in under this username. The browser keeps its id.
+   * Throws `Unavailable`.
    */
   remember(cookie: string | undefined, username: string): Promise<readonly string[]>
 }
 
 export interface KnownBrowserOptions {
-  /** Of all replicas: what one hands out the others accept. */
+  /** All replicas share these, so that each accepts the cookies of the others. */
   readonly secrets: RecordStore<string>
   readonly cookies: Cookies
 }
 
-/** People who share a browser. One more drops the one who has not signed in here for longest. */
+/** The number of people who can share a browser. One more drops the one whose last sign-in here is the oldest. */
 const mostUsernames = 5
 const ttlSeconds = 180 * 86_400
 
 const idLength = 22
-/** The id, 128 bits, and the MAC, 256 bits. */
+/** An entry consists of the id, 128 bits, and the MAC, 256 bits. */
 const form = /^[\w-]{65}(?:\.[\w-]{65}){0,4}$/
 
 const entriesOf = (cookie: string | undefined): readonly string[] =>
   cookie !== undefined && form.test(cookie) ? cookie.split('.') : []
 
 /**
- * Tells a browser in which a person has signed in before from any other, so that strangers who guess at that person's
- * password do not lock it out (the device cookies of OWASP). The cookie names nobody: an entry is a random id and a MAC
- * of id and username, under a secret that all replicas share.
+ * Tells browsers in which a person has signed in before from others, so that strangers who guess at that person's
+ * password do not lock those browsers out (the device cookies of OWASP). The cookie identifies nobody: an entry is a
+ * random id and a MAC of id and username, under a secret that all replicas share.
  */
 export const createKnownBrowsers = ({ secrets, cookies }: KnownBrowserOptions): KnownBrowsers => {
   const secret = createSharedSecret(secrets, 'known_browsers')

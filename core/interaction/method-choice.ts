@@ -6,7 +6,7 @@ type Methods = ReadonlyMap<string, SignInMethod>
 
 const isFirst = ({ after = [] }: SignInMethod): boolean => after.length === 0
 
-/** Methods that a sign-in can begin with; the first of `preferred` that is one of them comes first. */
+/** Returns the methods that a sign-in can begin with. The first of `preferred` that is among them comes first. */
 export const firstMethods = (
   methods: Methods,
   preferred: readonly (string | undefined)[] = [],
@@ -17,8 +17,8 @@ export const firstMethods = (
 }
 
 /**
- * May it be asked instead of the method that comes after these? One that comes after one of them, too, or an authenticator that could
- * have been used in the first place.
+ * Tells whether it may be asked instead of the method that follows these. That holds for a method that also follows
+ * one of them, and for an authenticator that could have been used first.
  */
 export const isInstead = (method: SignInMethod, { methods }: Pick<PassedSoFar, 'methods'>): boolean =>
   !methods.includes(method.id) &&
@@ -29,13 +29,13 @@ export interface Choice {
   readonly acrs: AuthenticationContexts
   readonly wanted: WantedAcr | undefined
   readonly passed: PassedSoFar
-  /** Methods that this person does not have. */
+  /** Methods that this person has not set up. */
   readonly skipped: ReadonlySet<string>
 }
 
 /**
- * The method to ask next: one that is configured to come after the last, else one with which the sign-in gets the `acr` that
- * is wanted. Undefined: the sign-in is complete.
+ * Returns the method to ask next: one that is configured to follow the last, or one with which the sign-in reaches
+ * the requested `acr`. Undefined means that the sign-in is complete.
  */
 export const nextMethod = ({ methods, acrs, wanted, passed, skipped }: Choice): SignInMethod | undefined => {
   const last = passed.methods.at(-1) ?? ''

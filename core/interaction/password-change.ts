@@ -1,25 +1,25 @@
 import type { PasswordFault } from './password-strength.js'
 import type { LoginOrigin } from './sign-in-method.js'
 
-/** What somebody who is signed in has typed to change the password. Untrusted, of any length. */
+/** What a signed-in person has typed to change the password. It is untrusted and of any length. */
 export interface PasswordChangeRequest {
-  /** `sub` of the account whose session it is. */
+  /** The `sub` of the account whose session it is. */
   readonly subject: string
   readonly current: string
   readonly next: string
 }
 
-/** What a plugin says of a change of the password. The core does the rest. */
+/** A plugin's decision about a change of the password. The core does the rest. */
 export type PasswordDecision =
   /**
-   * The current password is right, and the other one will do. Nothing has changed yet: the core ends what sign-ins have opened,
-   * calls `apply`, and ends what was opened meanwhile.
+   * The current password is right and the new one is acceptable. Nothing has changed yet: the core ends what sign-ins
+   * have opened, calls `apply`, and ends what was opened in the meantime.
    */
   | {
       readonly outcome: 'allowed'
       /**
-       * Puts the new password in force, for one caller: false when the account has another password by now, or has gone. Throws
-       * `Unavailable`.
+       * Puts the new password in force, for one caller. Returns false when the account has another password by now,
+       * or is gone. Throws `Unavailable`.
        */
       readonly apply: () => Promise<boolean>
     }
@@ -27,16 +27,16 @@ export type PasswordDecision =
   | { readonly outcome: 'refused' }
   | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
   /**
-   * The current password is right, and the other one will not do. `fault` is shown to the person: what `findPasswordFault` has found, or
-   * the end of an English sentence that begins with "The new password" (`must not be one of your last five`). It repeats nothing of a
-   * password.
+   * The current password is right, but the new one is not acceptable. `fault` is shown to the person: what
+   * `findPasswordFault` has found, or the end of an English sentence that begins with "The new password" (`must not
+   * be one of your last five`). It repeats no part of a password.
    */
   | { readonly outcome: 'unacceptable'; readonly fault: string | PasswordFault }
 
 /**
- * Decides whether a person may have the new password. Without it people change no password at `/account`. Guesses at the
- * current one count together with the sign-ins of that account from that origin, and take the same time. Not called for an
- * account with `passwordFixed`. Throws `Unavailable`; then nothing has changed.
+ * Decides whether a person may have the new password. Without it, people cannot change their password at `/account`.
+ * Guesses at the current one count together with the sign-ins of that account from that origin, and take the same
+ * time. It is not called for an account with `passwordFixed`. Throws `Unavailable`; then nothing has changed.
  */
 export type PasswordChange = (
   request: PasswordChangeRequest,
@@ -45,10 +45,10 @@ export type PasswordChange = (
 ) => Promise<PasswordDecision>
 
 /**
- * Decides whether somebody who came by a recovery link of the operator may have this password, without the current one. Nothing is
- * guessed, so nothing is counted, and `apply` forgets the guesses at the old one. `refused`: the account has gone.
- * Without it people set no password by a link. Not called for an account with `passwordFixed`. Throws `Unavailable`; then
- * nothing has changed.
+ * Decides whether a person who came by a recovery link of the operator may have this password, without the current
+ * one. Nothing is guessed, so nothing is counted, and `apply` clears the count of guesses at the old one. `refused`
+ * means that the account is gone. Without it, people cannot set a password by a link. It is not called for an account
+ * with `passwordFixed`. Throws `Unavailable`; then nothing has changed.
  */
 export type PasswordReset = (
   request: Pick<PasswordChangeRequest, 'subject' | 'next'>,

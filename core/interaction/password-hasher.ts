@@ -13,17 +13,23 @@ const maxPasswordBytes = 1024
 const phc = /^\$argon2id\$v=19\$m=\d{1,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/
 
 export interface PasswordHasherOptions {
-  /** Hashes that run at once on libuv's pool, whose other threads stay free for signatures. Default 2. */
+  /**
+   * The number of hashes that run at once on libuv's pool; its other threads stay free for signatures. The default is
+   * 2.
+   */
   readonly concurrency?: number
-  /** Callers that may wait for their turn; one more, or the last one of who has the most, gets `Unavailable`. Default 64. */
+  /**
+   * The number of callers that may wait for their turn. One more gets `Unavailable`, or the last caller of the
+   * address with the most does. The default is 64.
+   */
   readonly maxWaiting?: number
 }
 
 /**
- * Argon2id (RFC 9106) off the event loop. Passwords are prepared as RFC 8265 §4.2 says, so that one password typed on
- * two keyboards is one password. `hash` throws `RangeError` for an empty password or one over 1024 bytes; `verify`
- * answers false for them, in the usual time. Addresses take turns, so that none of them keeps the others waiting. Both throw
- * `Unavailable` when too many callers wait.
+ * Creates an Argon2id hasher (RFC 9106) that runs off the event loop. Passwords are prepared according to RFC 8265
+ * §4.2, so that one password typed on two keyboards stays the same password. `hash` throws `RangeError` for an empty
+ * password or one over 1024 bytes; `verify` returns false for them, in the usual time. Addresses take turns, so that
+ * none of them keeps the others waiting. Both throw `Unavailable` when too many callers wait.
  */
 export const createPasswordHasher = (options: PasswordHasherOptions = {}): PasswordHasher => {
   const inTurn = createTurns(options.concurrency ?? 2, options.maxWaiting ?? 64)
@@ -48,10 +54,10 @@ export const createPasswordHasher = (options: PasswordHasherOptions = {}): Passw
 const isAcceptable = (password: string): boolean =>
   password !== '' && password.length <= maxPasswordBytes && Buffer.byteLength(password) <= maxPasswordBytes
 
-/** The OpaqueString profile's mappings: non-ASCII spaces become U+0020, then NFC (RFC 8265 §4.2.2). */
+/** Applies the mappings of the OpaqueString profile: non-ASCII spaces become U+0020, then NFC (RFC 8265 §4.2.2). */
 export const preparePassword = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
 
-/** Costs what a real one costs and is the hash of nothing that anybody knows. */
+/** Creates a hash that costs as much to verify as a real one and matches no known password. */
 const unmatchableHash = (): string => {
   const { memoryCost, timeCost, parallelism, outputLen } = parameters
   const base64 = (bytes: number): string => randomBytes(bytes).toString('base64').replace(/=+$/, '')
@@ -65,7 +71,10 @@ interface Waiting extends QueueEntry<'password'> {
 
 type InTurn = <T>(address: string | undefined, work: () => Promise<T>) => Promise<T>
 
-/** Runs at most `concurrency` works at once; the addresses of the others take turns, and those without one are one address. */
+/**
+ * Runs at most `concurrency` jobs at once. The addresses of waiting callers take turns, and callers without one count
+ * as one address.
+ */
 const createTurns = (concurrency: number, maxWaiting: number): InTurn => {
   const waiting = new FairQueue<'password', Waiting>(maxWaiting, ['password'])
   let running = 0

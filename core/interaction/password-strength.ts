@@ -6,10 +6,10 @@ const minLength = 8
 const recommendedLength = 12
 const maxBytes = 1024
 
-/** Characters as people count them: an emoji is one (NIST SP 800-63B §5.1.1.2). */
+/** Counts characters as people do, so that an emoji is one (NIST SP 800-63B §5.1.1.2). */
 const lengthOf = (password: string): number => [...preparePassword(password)].length
 
-/** How far it is from one character to the next; a zero follows a nine. */
+/** Returns the distance from each character to the next. A zero follows a nine. */
 const stepsOf = (text: string): readonly number[] => {
   const codes = [...text.toLowerCase()].map((character) => character.codePointAt(0) ?? 0)
   return codes.slice(1).map((code, index) => {
@@ -19,23 +19,24 @@ const stepsOf = (text: string): readonly number[] => {
   })
 }
 
-/** `aaaaaaaa`, `12345678`, `hgfedcba`. */
+/** Recognises runs such as `aaaaaaaa`, `12345678` and `hgfedcba`. */
 const isRun = (text: string): boolean => {
   const [first = NaN, ...others] = stepsOf(text)
   return Math.abs(first) <= 1 && others.every((step) => step === first)
 }
 
-/** What keeps a text from being a password. */
+/** The reason why a text cannot be a password. */
 export interface PasswordFault {
-  /** The whole sentence, as a page says it. */
+  /** The complete sentence, as a page shows it. */
   readonly said: Said
-  /** The end of a sentence that begins with "the password", in English. */
+  /** The end of an English sentence that begins with "the password". */
   readonly text: string
 }
 
 /**
- * What keeps a text from being the password of this account; undefined: nothing. The rules of NIST SP 800-63B §5.1.1.2, which asks for length and no mix of kinds of characters;
- * counted after the preparation of RFC 8265 §4.2. The text repeats nothing of the password.
+ * Returns why a text cannot be the password of this account, or undefined when it can. The rules are those of NIST SP
+ * 800-63B §5.1.1.2, which demands length and no mix of character kinds. Characters are counted after the preparation
+ * of RFC 8265 §4.2. The text repeats no part of the password.
  */
 export const findPasswordFault = (password: string, username: string): PasswordFault | undefined => {
   const prepared = preparePassword(password)
@@ -51,7 +52,10 @@ export const findPasswordFault = (password: string, username: string): PasswordF
   return undefined
 }
 
-/** What is allowed and can be better: the end of a sentence that begins with "the password". */
+/**
+ * Returns advice on a password that is allowed but could be better: the end of a sentence that begins with "the
+ * password".
+ */
 export const findPasswordAdvice = (password: string): string | undefined =>
   lengthOf(password) < recommendedLength
     ? `has fewer than ${String(recommendedLength)} characters: longer ones resist guessing longer if the hash is stolen`

@@ -17,46 +17,50 @@ export interface PersonalRecordsOptions {
   readonly consents: RecordStore<Consent>
   readonly revocations: RevocationStore
   readonly clock: Clock
-  /** How long a revoked grant must be remembered: until its last token has expired. */
+  /** How long a revoked grant must be remembered, until its last token has expired. */
   readonly grantLifetime: number
   readonly tell: NotifyClients
 }
 
-/** What a person has, for the person and for the operator of the deployment. Everything throws `Unavailable`. */
+/** What a person has, as the person and the operator of the deployment see it. Every member throws `Unavailable`. */
 export interface PersonalRecords {
-  /** The sessions of a person that are good; with `sid` that one alone. */
+  /** Lists the valid sessions of a person, or only the one with `sid`. */
   listSessions(subject: string, sid?: string): Promise<readonly SessionEntry[]>
-  /** At most so many of them, from `after`, the `next` of the page before. */
+  /** Lists at most this many of them, starting at `after`, the `next` of the previous page. */
   pageSessions(subject: string, after: string | undefined, most: number): Promise<PersonalPage<SessionEntry>>
   /**
-   * Ends these sessions of a person with what was granted in them and is not for the time after (`offline_access`, OIDC Core
-   * §11), and leaves word for the clients that were granted something. What was granted in the session `kept` goes on. Resolves
-   * with the number of grants that ended, by `sid`.
+   * Ends these sessions of a person with what was granted in them, except grants that outlive the session
+   * (`offline_access`, OIDC Core §11), and queues a notification for the clients that were granted something. What
+   * was granted in the session `kept` stays valid. Resolves with the number of ended grants, by `sid`.
    */
   endSessions(subject: string, entries: readonly SessionEntry[], kept?: string): Promise<ReadonlyMap<string, number>>
-  /** For sessions of which the clients have been told. */
+  /** Removes sessions whose clients have been notified. */
   removeSessions(entries: readonly SessionEntry[]): Promise<void>
-  /** The grants of a person that are good; with `clientId` those to that client alone. */
+  /** Lists the valid grants of a person, or only those to the client `clientId`. */
   listGrants(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
   /**
-   * At most so many clients that have something, from `after`. Of somebody with more than 500 grants a client may be on more
-   * than one page.
+   * Lists at most this many clients that have access, starting at `after`. A client of a person with more than 500
+   * grants may be on more than one page.
    */
   pageAccess(subject: string, after: string | undefined, most: number): Promise<PersonalPage<ClientAccess>>
   revokeGrants(entries: readonly GrantEntry[]): Promise<void>
   /**
-   * Ends all that the person has granted until now, to this client or to all, also what no list knows of. Resolves with what was
-   * listed.
+   * Ends all that the person has granted until now, to this client or to all, including what is not listed anywhere.
+   * Resolves with what was listed.
    */
   endGrantsOf(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
-  /** Removes what a person has allowed a client for good, and returns it. Before its grants: it would give the client a new one. */
+  /**
+   * Removes a remembered consent, and returns it. This comes before the client's grants are ended, because the
+   * consent would give the client a new one.
+   */
   withdrawConsent(subject: string, clientId: string): Promise<Consent | undefined>
   /**
-   * Ends all that a person has granted a client, and notifies the client that the sessions are over in which it was granted something.
-   * Returns what was listed. `isKnown`: there is such a client, so it may have more than is listed.
+   * Ends all that a person has granted a client, and notifies the client that the sessions in which it was granted
+   * something are over. Returns what was listed. `isKnown` means that the client exists, so it may have more than is
+   * listed.
    */
   withdrawGrants(subject: string, clientId: string, isKnown: boolean): Promise<readonly GrantEntry[]>
-  /** What a person has allowed clients for good; with `clientId` that client alone. */
+  /** Lists the remembered consents of a person, or only that of the client `clientId`. */
   listConsents(subject: string, clientId?: string): Promise<readonly Consent[]>
   removeConsents(all: readonly Consent[]): Promise<void>
 }
@@ -66,7 +70,7 @@ const filterLive = async <T>(all: readonly T[], isLive: (one: T) => Promise<bool
   return all.filter((_, index) => live[index])
 }
 
-/** Reads of the store for one page, if nothing that it finds is good. */
+/** The most reads of the store for one page, in case none of the results is valid. */
 const mostReads = 20
 
 export const createPersonalRecords = (options: PersonalRecordsOptions): PersonalRecords => {
@@ -74,7 +78,7 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
   const grants = { ...options, index: grantIndex }
   const endGrants = createEndSessionGrants(grants)
 
-  /** Whose sessions are in the store and not over with all that the person had. */
+  /** Returns a check that a session is in the store and was not ended together with all that the person had. */
   const findLive = async (subject: string) => {
     const isEnded = await findEnded(revocations, subject)
     return async ({ key, authTime }: SessionEntry): Promise<boolean> =>
@@ -83,7 +87,7 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
 
   const removeSessions: PersonalRecords['removeSessions'] = async (entries) => {
     for (const entry of entries) {
-      // The entry last: a session that could not be removed is still listed, and can be ended again.
+      // The entry is removed last: a session that could not be removed stays listed, and can be ended later.
       await sessions.remove(entry.key)
       await sessionIndex.remove(sessionEntryId(entry))
     }
@@ -96,7 +100,7 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
       async ({ clientId, grantId, grantedAt }) =>
         !(await isAccessOver(revocations, accessOf(signInOf(subject, grantedAt), subject, clientId, grantId))),
     )
-    // One question for all, which is answered so nearly always.
+    // One query covers all grants, and is nearly always enough.
     if (!(await revocations.isRevoked(begun.map(({ grantId }) => grantId)))) return begun
     return filterLive(begun, async ({ grantId }) => !(await revocations.isRevoked([grantId])))
   }
@@ -110,8 +114,8 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
   }
 
   /**
-   * Those of `listGrants`, and those that were revoked or withdrawn and are still in the index: an outage came between two steps of
-   * their end. The next try finishes it, and its caller records it.
+   * Returns the grants of `listGrants`, and those that were revoked or withdrawn and are still in the index because
+   * an outage interrupted their end. The next try finishes it, and its caller records it.
    */
   const listToEnd: PersonalRecords['listGrants'] = async (subject, clientId) => {
     const isEnded = await findEnded(revocations, subject)
@@ -121,7 +125,7 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
 
   const endGrantsOf: PersonalRecords['endGrantsOf'] = async (subject, clientId) => {
     const granted = await listToEnd(subject, clientId)
-    // What no list knows ends by this alone.
+    // Only this ends what is not listed anywhere.
     await endAccess(options, subject, clientId)
     await revokeGrantEntries(grants, granted)
     return granted
@@ -165,7 +169,7 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
     },
     async withdrawGrants(subject, clientId, isKnown) {
       await options.tell(subject, { clientId })
-      // Nobody fills the store with the ends of clients that there are not.
+      // Otherwise anyone could fill the store with records of clients that do not exist.
       const hasMore = isKnown || (await listToEnd(subject, clientId)).length > 0
       return hasMore ? endGrantsOf(subject, clientId) : []
     },

@@ -6,32 +6,32 @@ import { mostPeople, setBrowserSessions, type BrowserSessions } from './browser-
 import type { Cookies } from './cookies.js'
 import type { SignInResult } from './sign-in-method.js'
 
-/** One person signed in, in one browser. Stored under the hash of the cookie. */
+/** One person signed in in one browser. It is stored under the hash of the cookie. */
 export interface Session {
-  /** The claim `sid` (OIDC Back-Channel Logout §2.1): public, so not the cookie. */
+  /** The claim `sid` (OIDC Back-Channel Logout §2.1). It is public, so it is not the cookie. */
   readonly sid: string
   readonly subject: string
   /** Seconds since the epoch. */
   readonly authTime: number
   readonly amr: readonly string[]
   readonly acr?: string
-  /** Id of the interaction whose login page was answered. */
+  /** The id of the interaction whose login page was answered. */
   readonly interactionId: string
-  /** When it is over: seconds since the epoch. Absent in one that an earlier version began. */
+  /** When it expires, in seconds since the epoch. Absent in a session that an earlier version began. */
   readonly expiresAt?: number
-  /** Where the person signed in. Absent in one that an earlier version began. */
+  /** Where the person signed in. Absent in a session that an earlier version began. */
   readonly seen?: BrowserNames
-  /** As it was typed at the sign-in. Absent in one that an earlier version began. */
+  /** The username as it was typed at the sign-in. Absent in a session that an earlier version began. */
   readonly username?: string
 }
 
-/** A session as it can be found by its person. */
+/** A session as it is indexed by person. */
 export interface SessionEntry extends Pick<Session, 'sid' | 'subject' | 'authTime' | 'amr' | 'seen'> {
-  /** What the session is stored under. */
+  /** The key that the session is stored under. */
   readonly key: string
 }
 
-/** Not by `sid`, which two sign-ins at once in one browser may share. */
+/** The id does not use `sid`, which two concurrent sign-ins in one browser may share. */
 export const sessionEntryId = ({ subject, key }: Pick<SessionEntry, 'subject' | 'key'>): string =>
   subjectRecordId(subject, key)
 
@@ -44,14 +44,14 @@ export interface FoundSession {
 }
 
 export interface Sessions {
-  /** Undefined for a cookie that is missing, tampered with, unknown or expired. Throws `Unavailable`. */
+  /** Returns undefined for a cookie that is missing, forged, unknown or expired. Throws `Unavailable`. */
   find(cookie: string | undefined): Promise<Session | undefined>
-  /** Those that are there, the current one first. Throws `Unavailable`. */
+  /** Returns the sessions that exist, the current one first. Throws `Unavailable`. */
   findAll(browser: BrowserSessions): Promise<readonly FoundSession[]>
   /**
-   * Signs a person in under a new cookie, never under one that the browser brings (session fixation), and ends the sessions
-   * that the same person has in this browser. Others who are signed in in it stay so, up to `mostPeople`: `displaced` are those
-   * beyond, whose sessions are for the caller to end. Throws `Unavailable`.
+   * Signs a person in under a new cookie, never under one that the browser brings (session fixation), and ends the
+   * sessions that the same person has in this browser. Other people who are signed in there stay signed in, up to
+   * `mostPeople`; `displaced` are those beyond that, whose sessions the caller must end. Throws `Unavailable`.
    */
   start(
     login: PassedSignIn,
@@ -90,7 +90,7 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
 
   const end: Sessions['end'] = async ({ cookie, session: { subject } }) => {
     const key = hashOpaqueToken(cookie)
-    // The entry last: a session that could not be removed is still listed, and can be ended again.
+    // The entry is removed last: a session that could not be removed stays listed, and can be ended later.
     await store.remove(key)
     await index.remove(sessionEntryId({ subject, key }))
   }
@@ -104,7 +104,7 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
       const same = known.filter(({ session }) => session.subject === login.subject)
       const others = known.filter(({ session }) => session.subject !== login.subject)
       const session: Session = {
-        // A relying party knows the same person's session by one `sid` (OIDC Back-Channel Logout §2.1).
+        // A relying party identifies the same person's session by one `sid` (OIDC Back-Channel Logout §2.1).
         sid: same[0]?.session.sid ?? newOpaqueToken(),
         subject: login.subject,
         authTime,

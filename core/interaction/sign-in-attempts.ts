@@ -7,23 +7,23 @@ import { sizeOf, type Slot, type Slots } from './slots.js'
 import type { PassedSignIn } from './session.js'
 import type { Prompt } from './sign-in-method.js'
 
-/** What a person has passed on the way to a second factor. Nobody is signed in by it. */
+/** The methods that a person has passed before a second factor. They sign nobody in yet. */
 export interface PassedSoFar {
-  /** Ids of the methods, in order. */
+  /** The ids of the methods, in order. */
   readonly methods: readonly string[]
-  /** Of all of them together. */
+  /** The combined result of all of them. */
   readonly result: PassedSignIn
-  /** What the person typed into the form of the first one. */
+  /** What the person typed into the form of the first method. */
   readonly typed?: string
 }
 
-/** A method that was begun and waits for its answer. */
+/** A method that has begun and waits for its answer. */
 export interface OpenAttempt {
-  /** Id of the method. */
+  /** The id of the method. */
   readonly method: string
   readonly interactionId: string
   readonly challenge: string
-  /** When the first method was begun: milliseconds since the epoch. */
+  /** When the first method began, in milliseconds since the epoch. */
   readonly begun: number
   /** What the page shows for it. */
   readonly prompt: Prompt
@@ -31,32 +31,33 @@ export interface OpenAttempt {
   readonly passed?: PassedSoFar
 }
 
-/** As it is stored. */
+/** An attempt as it is stored. */
 export interface AttemptRecord extends OpenAttempt {
-  /** Hash of the cookie of the browser that began it: no other can answer it. */
+  /** Hash of the cookie of the browser that began it; no other browser can answer it. */
   readonly browser: string
   readonly place?: Slot | undefined
 }
 
-/** Whose answer it is. */
+/** Identifies the browser and the method that an answer comes from. */
 export interface Answering {
   readonly browserCookie: string | undefined
   readonly method: string
-  /** Absent where only the attempt says which interaction it belongs to. */
+  /** Absent when only the attempt says which interaction it belongs to. */
   readonly interactionId?: string
 }
 
 export interface SignInAttempts {
   /**
-   * Stores an attempt for ten minutes and ties it to the browser. Throws `OAuthError` with status 429 when too many are open for
-   * the address, `Unavailable`.
+   * Stores an attempt for ten minutes and ties it to the browser. Throws `OAuthError` with status 429 when too many
+   * are open for the address, and `Unavailable`.
    */
   open(id: string, attempt: OpenAttempt, browserCookie: string, address: string): Promise<void>
-  /** Undefined when it is unknown, over, used, or another browser's. Throws `Unavailable`. */
+  /** Returns undefined for an attempt that is unknown, expired, used, or another browser's. Throws `Unavailable`. */
   find(id: string | undefined, browserCookie: string | undefined): Promise<OpenAttempt | undefined>
   /**
-   * One atomic step, for one caller. `used`: this browser has answered it before. `unknown` also for another browser, method or
-   * interaction, which use nothing up. Throws `Unavailable`.
+   * Redeems an attempt in one atomic step, for one caller. `used` means that this browser has answered it before.
+   * `unknown` is also the result for another browser, method or interaction, which use nothing up. Throws
+   * `Unavailable`.
    */
   redeem(
     id: string | undefined,

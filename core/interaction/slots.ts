@@ -3,20 +3,23 @@ import type { ConcurrencyLimits } from '../storage/ports.js'
 import { Unavailable } from '../unavailable.js'
 import { addressBucket } from '../address-bucket.js'
 
-/** A place that an address has taken, to be given back. */
+/** A slot that an address has taken and that must be released. */
 export interface Slot {
   readonly bucket: string
-  /** When it is free by itself: milliseconds since the epoch. */
+  /** When it is released automatically, in milliseconds since the epoch. */
   readonly until: number
-  /** That its entry takes of the store. Absent: of an earlier version, which counted none. */
+  /** The bytes of the store that its entry takes. Absent when an earlier version took the slot, which counted none. */
   readonly bytes?: number
 }
 
-/** How many of one thing an address may have open at a time, over all processes, and how much of the store these may take. */
+/**
+ * Limits how many of one thing an address may have open at a time, over all processes, and how much of the store
+ * these may take.
+ */
 export interface Slots {
   /**
-   * Takes a place for so long, for a record that has so many bytes as JSON (`sizeOf`). `place` is absent for callers without an address, who are not counted. Throws
-   * `Unavailable`.
+   * Takes a slot for this long, for a record that has this many bytes as JSON (`sizeOf`). `place` is absent for
+   * callers without an address, which are not counted. Throws `Unavailable`.
    */
   enter(
     address: string,
@@ -25,32 +28,32 @@ export interface Slots {
   ): Promise<
     { readonly allowed: true; readonly place?: Slot } | { readonly allowed: false; readonly retryAfterSeconds: number }
   >
-  /** Gives a place back. During an outage it stays taken until its time is over. */
+  /** Releases a slot. During an outage it stays taken until it expires. */
   leave(place: Slot | undefined): Promise<void>
 }
 
-/** The room of one class of entries, in bytes of its store. */
+/** The space of one class of entries, in bytes of its store. */
 export interface SlotSpace {
-  /** What an entry takes whose record has so many bytes as JSON. */
+  /** Returns the space taken by an entry whose record has this many bytes as JSON. */
   footprint(recordBytes: number): number
-  /** What all of them may take together. */
+  /** Returns the space that all of them may take together. */
   limit(): number
 }
 
-/** Of the room of a class, one address has a tenth. */
+/** One address may take a tenth of the space of a class. */
 const partOfAddress = 0.1
 
 export interface SlotsOptions {
   readonly occupancy: ConcurrencyLimits
-  /** Names what is open in the store and in the metrics. */
+  /** Names what is limited, in the store and in the metrics. */
   readonly limit: string
   readonly most: number
   readonly room: SlotSpace
-  /** Callers that were refused, by limit. */
+  /** Counts refused callers by limit. */
   readonly hits: Counts
 }
 
-/** Bytes of a record as JSON. */
+/** Returns the size of a record as JSON, in bytes. */
 export const sizeOf = (record: unknown): number => Buffer.byteLength(JSON.stringify(record))
 
 export const createSlots = ({ occupancy, limit, most, room, hits }: SlotsOptions): Slots => ({

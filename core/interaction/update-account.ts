@@ -6,9 +6,9 @@ import { findAccount, usernameRule, type AccountStore } from './accounts.js'
 import { canonicalUsername } from './username.js'
 
 export interface AccountUpdate {
-  /** These are added, or take the place of what is there. */
+  /** These claims are added, or replace existing ones. */
   readonly claims: JsonObject
-  /** These claims go. */
+  /** These claims are removed. */
   readonly unset: readonly string[]
   readonly username?: string
 }
@@ -20,8 +20,8 @@ export type AccountUpdated =
   | { readonly outcome: 'invalid'; readonly reason: string }
 
 /**
- * Copies an account to another name, leads its subject there, then removes the old name: a command that was interrupted can be
- * repeated. What others change under the old name until then is copied, too.
+ * Copies an account to another name, points its subject there, then removes the old name, so that an interrupted
+ * command can be repeated. Changes that others make under the old name until then are copied too.
  */
 const rename = async (store: AccountStore, from: string, to: string, username: string): Promise<AccountUpdated> => {
   const { accounts, subjects } = store
@@ -48,8 +48,8 @@ const rename = async (store: AccountStore, from: string, to: string, username: s
 }
 
 /**
- * Changes claims and the username of an account of the store. Each claim is changed in one step with the look at the others, so
- * that of two updates at once nothing is lost. Sessions, grants and factors stay. Throws `Unavailable`.
+ * Changes claims and the username of an account of the store. The claims are read and changed in one atomic step, so
+ * that two concurrent updates lose nothing. Sessions, grants and factors stay. Throws `Unavailable`.
  */
 export const updateAccount = async (
   store: AccountStore,

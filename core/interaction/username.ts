@@ -1,9 +1,9 @@
 const maxLength = 256
 
 /**
- * The one spelling under which an account is found and guesses are counted: trimmed, full and half width folded,
- * lower case, NFC (the UsernameCaseMapped profile of RFC 8265 §3.3). Undefined for what no account can be called:
- * nothing, over 256 characters, control characters, lone surrogates.
+ * Returns the one spelling under which an account is found and guesses are counted: trimmed, full and half width
+ * folded, lower case, NFC (the UsernameCaseMapped profile of RFC 8265 §3.3). Returns undefined for what cannot be a
+ * username: an empty text, over 256 characters, control characters, lone surrogates.
  */
 export const canonicalUsername = (username: string): string | undefined => {
   if (username.length > maxLength || /[\p{Cc}\p{Cs}]/u.test(username)) return undefined

@@ -1,4 +1,4 @@
-// Groups of a secret are apart for the eye alone, and codes are one to a line.
+// The gaps between groups of a secret are only visual. Codes stand one to a line.
 const textOf = (element) =>
   element.tagName === 'OL'
     ? [...element.querySelectorAll('code')].map((code) => code.textContent).join('\n')

@@ -1,7 +1,7 @@
 const code = document.getElementById('code')
 const recovery = document.getElementById('use-recovery-code')
 
-// Codes of an app are digits, which a phone has a keyboard for; recovery codes have letters.
+// Codes of an app are digits, for which phones have a keyboard; recovery codes contain letters.
 if (code !== null) {
   code.inputMode = 'numeric'
   if (recovery !== null) {

@@ -2,7 +2,7 @@ const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentic
   new URL('webauthn.js', import.meta.url).href
 )
 
-/** A form whose answer an authenticator gives; its button asks. */
+/** Sets up a form that an authenticator answers when its button is pressed. */
 const offer = (form) => {
   const button = form.querySelector('button.method')
   const optionsJSON = JSON.parse(form.dataset.options)
@@ -14,7 +14,7 @@ const offer = (form) => {
   form.addEventListener('submit', (event) => {
     if (form.elements.answer.value !== '' || event.submitter !== button) return
     event.preventDefault()
-    // A person who closes the browser’s window can ask again.
+    // A person who closes the browser’s window can try again.
     startAuthentication({ optionsJSON }).then(send, () => button.focus())
   })
   return { optionsJSON, send }
@@ -22,7 +22,7 @@ const offer = (form) => {
 
 if (browserSupportsWebAuthn()) {
   const [first] = [...document.querySelectorAll('form[data-ceremony]')].map(offer)
-  // Passkeys appear among the suggestions of the field for the username; a click on the button ends that.
+  // Passkeys appear among the suggestions of the username field. A click on the button cancels that.
   if (first && document.querySelector('input[autocomplete$="webauthn"]') && (await browserSupportsWebAuthnAutofill()))
     startAuthentication({ optionsJSON: first.optionsJSON, useBrowserAutofill: true }).then(first.send, () => undefined)
 } else {

@@ -1,4 +1,5 @@
-// An eye shows what is typed into the field that it controls. Without this script there is none, and the field works as it does.
+// An eye button shows what is typed into the field it controls. Without this script there is no button, and the field
+// works as usual.
 for (const eye of document.querySelectorAll('button.eye')) {
   const field = document.getElementById(eye.getAttribute('aria-controls'))
   const show = (shown) => {
@@ -7,6 +8,6 @@ for (const eye of document.querySelectorAll('button.eye')) {
   }
   eye.hidden = false
   eye.addEventListener('click', () => show(field.type === 'password'))
-  // What is sent as text, a browser might remember as text.
+  // A browser might remember what is submitted as text, so the field is hidden before that.
   field.form.addEventListener('submit', () => show(false))
 }

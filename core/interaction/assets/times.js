@@ -1,4 +1,4 @@
-// The server does not know where the person is, so it writes UTC.
+// The server does not know the time zone of the person, so it writes UTC.
 const language = document.documentElement.lang
 const own = navigator.languages.find((tag) => tag === language || tag.startsWith(`${language}-`))
 const format = new Intl.DateTimeFormat(own === 'en' ? 'en-GB' : (own ?? language), {

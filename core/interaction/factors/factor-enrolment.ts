@@ -1,30 +1,33 @@
 import type { JsonObject } from '../../json.js'
 import type { Passkey, PersonFactor, TotpFactor } from './person-factor.js'
 
-/** Somebody who is signed in adds a factor at `/account`, after a recent sign-in. */
+/** A signed-in person adds a factor at `/account`, after a recent sign-in. */
 export interface FactorSetup {
   readonly subject: string
-  /** What the authenticator shows: the username, or the name of the person. */
+  /** The name that the authenticator shows: the username, or the name of the person. */
   readonly accountName: string
-  /** 32 bytes, base64url: made by the core for this person and session. The same in `begin` and `finish`, where it comes once. */
+  /**
+   * 32 bytes, base64url, made by the core for this person and session. `begin` and `finish` get the same value, and
+   * it reaches `finish` only once.
+   */
   readonly challenge: string
-  /** The browser at which it is made, as a person would call it: `Chrome, Windows`. */
+  /** The browser in which it is created, as a person would call it: `Chrome, Windows`. */
   readonly browser?: string
-  /** What the person has already. */
+  /** The factors that the person already has. */
   readonly factors: readonly PersonFactor[]
 }
 
 export type FactorResult<Factor extends PersonFactor> =
   | { readonly outcome: 'made'; readonly factor: Factor }
-  /** `why` is a constant text, for the audit log alone. */
+  /** `why` is a constant text for the audit log only. */
   | { readonly outcome: 'refused'; readonly why: string }
 
-/** How people add a factor of one kind. The core asks for the sign-in, and stores and audits what is made. */
+/** Lets people add a factor of one kind. The core demands the sign-in, and stores and audits the new factor. */
 interface Enrolment<Factor extends Passkey | TotpFactor, Shown> {
   readonly kind: Factor['kind']
-  /** What the page needs. `refused`: the answer that `finish` refused a moment ago. Throws `Unavailable`. */
+  /** Returns what the page needs. `refused` is the answer that `finish` has just refused. Throws `Unavailable`. */
   begin(setup: FactorSetup, refused?: Readonly<Record<string, string>>): Promise<Shown>
-  /** `answer`: the fields of the form, untrusted, of any length. Throws `Unavailable`. */
+  /** `answer` holds the form fields, which are untrusted and of any length. Throws `Unavailable`. */
   finish(setup: FactorSetup, answer: Readonly<Record<string, string>>): Promise<FactorResult<Factor>>
 }
 

@@ -1,29 +1,32 @@
 import type { StoredSecret } from '../../totp/stored-secret.js'
 
-/** What a person proves who they are with beside a password. Durable: who loses it is locked out. */
+/**
+ * A factor, other than a password, with which a person proves who they are. It is stored durably, because a person
+ * who loses it is locked out.
+ */
 export type PersonFactor = Passkey | TotpFactor | RecoveryCodes
 
 interface Made {
   /** Seconds since the epoch. */
   readonly createdAt: number
-  /** Of the last sign-in with it: seconds since the epoch. */
+  /** When it was last used to sign in, in seconds since the epoch. */
   readonly lastUsedAt?: number
 }
 
 /** A public key credential of WebAuthn (Web Authentication Level 3 §4, credential record). */
 export interface Passkey extends Made {
   readonly kind: 'passkey'
-  /** Credential id, base64url. */
+  /** The credential id, base64url. */
   readonly credentialId: string
-  /** COSE_Key (RFC 9052 §7), base64url. */
+  /** The COSE_Key (RFC 9052 §7), base64url. */
   readonly publicKey: string
-  /** `signCount` of the last sign-in; 0: the authenticator has none. */
+  /** `signCount` of the last sign-in. 0 means that the authenticator has no counter. */
   readonly counter: number
-  /** As the person calls it. */
+  /** The name that the person gave it. */
   readonly name: string
   /** It can be copied to other devices (`BE`). */
   readonly backupEligible: boolean
-  /** It was, when it was last used (`BS`). */
+  /** It was backed up when it was last used (`BS`). */
   readonly backedUp: boolean
   /** How the browser reaches it: `internal`, `hybrid`, `usb` … */
   readonly transports: readonly string[]
@@ -32,13 +35,13 @@ export interface Passkey extends Made {
 /** The secret of an authenticator app (RFC 6238). */
 export interface TotpFactor extends Made, StoredSecret {
   readonly kind: 'totp'
-  /** The newest step that was used: no other up to it can be. */
+  /** The newest time step that was used. No step up to it is accepted again. */
   readonly lastStep: number
 }
 
-/** What a person signs in with who has lost the second factor, each once. */
+/** Codes for a person who has lost the second factor. Each can be used once. */
 export interface RecoveryCodes extends Made {
   readonly kind: 'recovery_codes'
-  /** Of those that are left. */
+  /** Hashes of the unused codes. */
   readonly hashes: readonly string[]
 }

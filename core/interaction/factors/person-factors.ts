@@ -5,45 +5,45 @@ import type { RecordStore } from '../../storage/ports.js'
 import type { Passkey, PersonFactor, RecoveryCodes, TotpFactor } from './person-factor.js'
 import { hashRecoveryCode } from './recovery-codes.js'
 
-/** A person has no more of them. */
+/** The most passkeys that a person may have. */
 export const mostPasskeys = 20
 
-/** Everything throws `Unavailable`. */
+/** Every member throws `Unavailable`. */
 export interface PersonFactors {
-  /** All that a person has, passkeys first. */
+  /** Lists all factors of a person, passkeys first. */
   list(subject: string): Promise<readonly PersonFactor[]>
   /**
-   * The passkey of a credential id (base64url), if it is one of this person: by `subject`, or by the user handle that the
-   * authenticator gave (base64url). One read.
+   * Finds the passkey with a credential id (base64url) if it belongs to this person, who is given by `subject` or by
+   * the user handle that the authenticator sent (base64url). It takes one read.
    */
   findPasskey(
     of: { readonly subject: string } | { readonly userHandle: string },
     credentialId: string,
   ): Promise<OwnedPasskey | undefined>
-  /** `known`: the person has a passkey of this credential id. */
+  /** `known` means that the person already has a passkey with this credential id. */
   addPasskey(subject: string, passkey: Passkey): Promise<'added' | 'known' | 'full'>
   /**
-   * Notes a sign-in with a passkey, in one atomic step with the look at its counter: false, and nothing changes, when the
-   * counter does not go up (Web Authentication Level 3 §7.2), or the passkey has gone.
+   * Records a sign-in with a passkey, in one atomic step with the check of its counter. Returns false and changes
+   * nothing when the counter does not increase (Web Authentication Level 3 §7.2), or the passkey is gone.
    */
   usePasskey(subject: string, credentialId: string, seen: Pick<Passkey, 'counter' | 'backedUp'>): Promise<boolean>
-  /** False when there is none with this id. */
+  /** Returns false when there is no passkey with this id. */
   renamePasskey(subject: string, id: string, name: string): Promise<boolean>
   findTotp(subject: string): Promise<TotpFactor | undefined>
-  /** Replaces what was there. */
+  /** Replaces the previous factor. */
   putTotp(subject: string, factor: TotpFactor): Promise<void>
   /**
-   * Uses a step of the secret `sealed`, in one atomic step: of N callers one gets true. False for a step that is not newer than
-   * all that were used, and when the secret is another one by now.
+   * Uses a time step of the secret `sealed`, in one atomic step: of N callers one gets true. Returns false for a step
+   * that is not newer than all used ones, and when the secret has been replaced.
    */
   useTotpStep(subject: string, sealed: string, step: number): Promise<boolean>
-  /** Replaces the codes of before. */
+  /** Replaces the previous codes. */
   putRecoveryCodes(subject: string, codes: readonly string[]): Promise<void>
   /** Uses a code, as it was typed, in one atomic step: of N callers one gets true. */
   useRecoveryCode(subject: string, typed: string): Promise<boolean>
-  /** What was removed; undefined when there is none with this id. */
+  /** Returns the removed factor, or undefined when there is none with this id. */
   remove(subject: string, id: string): Promise<PersonFactor | undefined>
-  /** All that a person has. Resolves with what it was. */
+  /** Removes all factors of a person. Resolves with what was removed. */
   removeAll(subject: string): Promise<readonly PersonFactor[]>
 }
 
@@ -51,16 +51,16 @@ export interface OwnedPasskey extends Passkey {
   readonly subject: string
 }
 
-/** As stored: the id of the record has only a hash of it. */
+/** A factor as it is stored. The id of the record contains only a hash of the subject. */
 type Stored = PersonFactor & { readonly subject: string }
 
-/** By which forms and commands name a factor of a person. */
+/** Returns the id by which forms and commands name a factor of a person. */
 export const factorId = (factor: PersonFactor): string =>
   factor.kind === 'passkey' ? `passkey-${hashOpaqueToken(factor.credentialId).slice(0, 22)}` : factor.kind
 
 /**
- * `user.id` of WebAuthn, base64url of 32 bytes: a hash, so that it names nobody (Web Authentication Level 3 §14.6.1). It is
- * what the records of a person begin with, so that a credential of another person is not found with it.
+ * `user.id` of WebAuthn, base64url of 32 bytes. It is a hash, so that it identifies nobody (Web Authentication Level
+ * 3 §14.6.1). The record ids of a person begin with it, so that it never finds a credential of another person.
  */
 export const userHandleOf = (subject: string): string => hashOpaqueToken(subject)
 
@@ -79,7 +79,7 @@ export const createPersonFactors = ({ store, clock }: PersonFactorsOptions): Per
 
   const listPasskeys = async (subject: string) => (await list(subject)).filter(({ kind }) => kind === 'passkey')
 
-  /** Asks `decide` with the factor of this kind, and keeps what it returns. */
+  /** Calls `decide` with the factor of this kind, and stores what it returns. */
   const change = <Kind extends Stored['kind']>(
     subject: string,
     id: string,
@@ -111,7 +111,8 @@ export const createPersonFactors = ({ store, clock }: PersonFactorsOptions): Per
       if ((await listPasskeys(subject)).length >= mostPasskeys) return 'full'
       const id = subjectRecordId(subject, factorId(passkey))
       if (!(await store.put(id, { ...passkey, subject }, { onlyIfAbsent: true }))) return 'known'
-      // Of those that come at once each looks after its own is there, so that the last one of too many goes in any case.
+      // Each of several concurrent callers counts after its own passkey is stored, so that the last one over the
+      // limit is always removed.
       if ((await listPasskeys(subject)).length <= mostPasskeys) return 'added'
       await store.remove(id)
       return 'full'

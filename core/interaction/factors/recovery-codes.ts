@@ -1,20 +1,26 @@
 import { randomInt } from 'node:crypto'
 import { hashOpaqueToken } from '../../opaque-token.js'
 
-/** So many at a time. */
+/** The number of codes that are issued at a time. */
 export const recoveryCodeCount = 10
 
-/** Lower case and digits, without those that look alike. */
+/** Lower case letters and digits, without those that look alike. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const groups = 4
 const groupLength = 4
 
 const newGroup = (): string => Array.from({ length: groupLength }, () => alphabet[randomInt(alphabet.length)]).join('')
 
-/** Ten codes of 79 bits each, in groups: `abcd-efgh-jkmn-pqrs`. Nobody guesses one, so that a plain hash hides it. */
+/**
+ * Creates ten codes of 79 bits each, in groups: `abcd-efgh-jkmn-pqrs`. They are too long to guess, so an unsalted
+ * hash is enough.
+ */
 export const newRecoveryCodes = (): readonly string[] =>
   Array.from({ length: recoveryCodeCount }, () => Array.from({ length: groups }, newGroup).join('-'))
 
-/** Of the person alone: the code of another person has another hash. Case, hyphens and spaces do not count. */
+/**
+ * Includes the person, so that the same code of another person has another hash. Case, hyphens and spaces are
+ * ignored.
+ */
 export const hashRecoveryCode = (subject: string, typed: string): string =>
   hashOpaqueToken(`${subject}\n${typed.toLowerCase().replaceAll(/[\s-]/g, '')}`)

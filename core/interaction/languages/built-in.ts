@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import { english } from '../../oauth/said.js'
 import { packageRoot } from '../../package-root.js'
 
-/** The texts of one language by key. Complete: what a language lacks is there in another. */
+/** The texts of one language by key. They are complete: a text that the language lacks is taken from another one. */
 export type Texts = ReadonlyMap<string, string>
 
-/** The texts of the pages in every language that they can be shown in. */
+/** The texts of the pages in every available language. */
 export interface Messages {
   /** Language tags (RFC 5646), the default first. */
   readonly languages: readonly [string, ...string[]]
-  /** By language tag. */
+  /** The texts by language tag. */
   readonly texts: ReadonlyMap<string, Texts>
 }
 
-/** Has every text that there is, and what the others lack. */
+/** English has every text, and supplies what the others lack. */
 export { english }
 
 const readTexts = (language: string): Texts => {

@@ -1,23 +1,28 @@
 import { RecentMap } from '../../recent-map.js'
 
-/** The language of this list that fits a range best (RFC 4647 §3.4): `de-CH-1996`, then `de-CH`, then `de`. */
+/**
+ * Returns the language of this list that matches a range best (RFC 4647 §3.4): `de-CH-1996`, then `de-CH`, then `de`.
+ */
 const lookUp = (range: string, languages: ReadonlyMap<string, string>): string | undefined => {
   let tag = range.toLowerCase()
   while (tag !== '') {
     const found = languages.get(tag)
     if (found !== undefined) return found
-    // A single letter begins an extension, and means nothing without it.
+    // A single letter introduces an extension and means nothing on its own.
     tag = tag.slice(0, Math.max(0, tag.lastIndexOf('-'))).replace(/-[a-z\d]$/, '')
   }
   return undefined
 }
 
-/** Longer lists come from no browser. */
+/** No real browser sends a longer list. */
 const mostRead = 512
-/** Headers whose language is remembered. */
+/** The number of headers whose language is cached. */
 const mostHeaders = 256
 
-/** `de-CH, fr;q=0.8` as ranges, the preferred first; what has no weight or a broken one is left out (RFC 9110 §12.5.4). */
+/**
+ * Parses `de-CH, fr;q=0.8` into ranges, the preferred first. Ranges with weight zero or a malformed weight are left
+ * out (RFC 9110 §12.5.4).
+ */
 const readAcceptLanguage = (header: string): readonly string[] =>
   header
     .slice(0, mostRead)
@@ -29,15 +34,15 @@ const readAcceptLanguage = (header: string): readonly string[] =>
     .sort((one, other) => other.weight - one.weight)
     .map(({ range }) => range)
 
-/** What a request says of the languages that its person reads. Untrusted. */
+/** What a request says about the languages of the person. It is untrusted. */
 export interface LanguagePreferences {
-  /** `ui_locales` (OIDC Core §3.1.2.1): tags in order of preference, with blanks between them. */
+  /** `ui_locales` (OIDC Core §3.1.2.1): tags in order of preference, separated by spaces. */
   readonly uiLocales?: string | undefined
-  /** The header. */
+  /** The header `Accept-Language`. */
   readonly acceptLanguage?: string | undefined
 }
 
-/** Chooses among `languages`, of which the first is the default. */
+/** Creates the choice among `languages`, the first of which is the default. */
 export const createChooseLanguage = (
   languages: readonly [string, ...string[]],
 ): ((preferences: LanguagePreferences) => string) => {
@@ -49,7 +54,7 @@ export const createChooseLanguage = (
     }
     return undefined
   }
-  // Most people have one of a few headers, and reading one costs more than rendering a short page.
+  // Most people send one of a few headers, and parsing one costs more than rendering a short page.
   const byHeader = new RecentMap<string, string>(mostHeaders)
   const ofHeader = (header: string): string => {
     const known = byHeader.get(header)
@@ -63,7 +68,7 @@ export const createChooseLanguage = (
     (acceptLanguage === undefined ? languages[0] : ofHeader(acceptLanguage))
 }
 
-/** What the operator has written for people, by language tag, in this language; else in a language that there is. */
+/** Returns a text that the operator has written, by language tag, in this language, or else in one that exists. */
 export const textIn = (language: string, texts: Readonly<Record<string, string>> | undefined): string | undefined => {
   if (texts === undefined) return undefined
   const byTag = new Map(Object.keys(texts).map((tag) => [tag.toLowerCase(), tag]))

@@ -4,43 +4,45 @@ import { textIn } from './choose-language.js'
 
 type Values = Readonly<Record<string, string>>
 
-/** What pages are written with, in one language. */
+/** Gives pages their texts, in one language. */
 export interface Translator {
   /** A language tag (RFC 5646). */
   readonly language: string
   readonly dir: 'ltr' | 'rtl'
-  /** The text of a key, with the values in the place of `{name}`. Throws for a key that there is not. */
+  /** Returns the text of a key, with values inserted for `{name}`. Throws for an unknown key. */
   text(key: string, values?: Values): string
-  /** The form of a text that goes with a number (`key#one`, `key#few` …), with the number in the place of `{count}`. */
+  /**
+   * Returns the plural form of a text for a number (`key#one`, `key#few` …), with the number inserted for `{count}`.
+   */
   count(key: string, count: number): string
-  /** What stands before and after the one `{name}` of a text, which the view sets in markup of its own. */
+  /** Returns what comes before and after the single `{name}` of a text, which the view puts into markup of its own. */
   around(key: string): readonly [before: string, after: string]
-  /** What an error says. */
+  /** Returns the text of an error. */
   said(messages: Said): string
-  /** Of no place in particular: nobody has told where the person is. In seconds since the epoch. */
+  /** Formats a time, given in seconds since the epoch, without a local time zone, because the person's is unknown. */
   time(seconds: number): string
-  /** How long ago something was, in whole minutes, hours or days. In seconds. */
+  /** Formats an age, given in seconds, in whole minutes, hours or days. */
   ago(seconds: number): string
-  /** What the operator has written. */
+  /** Returns a text that the operator has written. */
   own(texts: Values | undefined): string | undefined
 }
 
-/** Scripts of Unicode that are written from right to left and have languages that people choose. */
+/** Unicode scripts that are written from right to left and that people can choose a language of. */
 const rightToLeft = new Set(['Adlm', 'Arab', 'Hebr', 'Mand', 'Nkoo', 'Rohg', 'Samr', 'Syrc', 'Thaa'])
 
 const directionOf = (language: string): Translator['dir'] =>
   rightToLeft.has(new Intl.Locale(language).maximize().script ?? '') ? 'rtl' : 'ltr'
 
-/** English without a country has the dates of most countries: the day first. */
+/** English without a country uses the date format of most countries, with the day first. */
 const formatsOf = (language: string): string => (language === 'en' ? 'en-GB' : language)
 
-/** Texts and names in turn: `Go back to {client}` has the name at index 1. */
+/** Splits a text into literal parts and names in turn: `Go back to {client}` has the name at index 1. */
 const partsOf = (text: string): readonly string[] => text.split(/\{(\w+)\}/)
 
 const fill = (parts: readonly string[], values: Values): string =>
   parts.map((part, index) => (index % 2 === 0 ? part : (values[part] ?? ''))).join('')
 
-/** Each with its length in seconds. */
+/** Each unit has its length in seconds. */
 const ageUnits = [
   ['day', 86_400],
   ['hour', 3600],
@@ -69,7 +71,7 @@ export const createTranslator = (language: string, texts: Texts): Translator => 
     return parts.length === 1 ? (parts[0] ?? '') : fill(parts, values ?? {})
   }
 
-  /** By the object that the configuration has them in: pages ask for the same ones again and again. */
+  /** Results are cached by the object of the configuration, because pages ask for the same texts repeatedly. */
   const ownTexts = new WeakMap<object, string>()
   const own: Translator['own'] = (written) => {
     if (written === undefined) return undefined

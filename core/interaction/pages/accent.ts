@@ -5,19 +5,19 @@ import { formatRatio, hardest, mix, readableOn, textContrast, type Colour } from
 
 export interface Accent {
   readonly accent?: Colour | undefined
-  /** On dark pages. Absent: `accent`, as much lighter as it has to be. */
+  /** The colour on dark pages. When absent, it is `accent`, lightened as far as needed. */
   readonly accent_dark?: Colour | undefined
 }
 
 interface Scheme {
   readonly name: 'light' | 'dark'
-  /** On which links and buttons stand. */
+  /** The backgrounds of links and buttons. */
   readonly backgrounds: readonly Colour[]
-  /** What a colour is mixed with until it is readable here. */
+  /** The colour that another colour is mixed with until it is readable here. */
   readonly end: Colour
 }
 
-/** The colours that `signet.css` gives to what text stands on. */
+/** Reads the background colours of text from `signet.css`. */
 const readBackgrounds = (part: string | undefined): readonly Colour[] =>
   ['paper', 'paper-glow', 'surface', 'sunken'].map((name) => {
     const colour = new RegExp(`--${name}: (#[\\da-f]{6});`).exec(part ?? '')?.[1]
@@ -44,7 +44,7 @@ const findFault = (colour: Colour | undefined, { name, backgrounds, end }: Schem
   return `has a contrast of ${formatRatio(ratio)} with the background ${background} of ${name} pages; links and buttons need ${String(textContrast)}:1 (WCAG 2.2 AA), which ${enough} has`
 }
 
-/** What keeps people from reading links in these colours, by the name of the option. */
+/** Returns why links in these colours would be unreadable, by the name of the option. */
 export const findAccentFaults = ({
   accent,
   accent_dark,
@@ -54,8 +54,8 @@ export const findAccentFaults = ({
 })
 
 /**
- * Text on the colour needs no check: what is readable on the lightest (darkest) background of the pages carries white
- * (the darkest of them) at least as well.
+ * Text on the colour itself needs no check: a colour that is readable on the lightest (darkest) background of the
+ * pages is at least as good a background for white (the darkest of them).
  */
 const variables = (colour: Colour, { backgrounds, end, name }: Scheme): string =>
   [
@@ -67,7 +67,7 @@ const variables = (colour: Colour, { backgrounds, end, name }: Scheme): string =
     .map(([variable = '', value = '']) => `  --${variable}: ${value};\n`)
     .join('')
 
-/** The stylesheet that gives the pages these colours; undefined where there are none. */
+/** Returns the stylesheet that gives the pages these colours, or undefined when none are set. */
 export const accentSheet = ({ accent, accent_dark }: Accent): string | undefined => {
   const { light, dark } = schemes
   const onDark = accent_dark ?? (accent && readableOn(accent, dark.backgrounds, dark.end))

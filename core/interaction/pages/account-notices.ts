@@ -1,4 +1,4 @@
-/** What the page says of an action (`notice.{name}`), and the part that it is about. */
+/** The text that the page shows after an action (`notice.{name}`), and the part that it concerns. */
 export const accountNotices = {
   session_ended: 'sessions',
   session_gone: 'sessions',
@@ -20,5 +20,5 @@ export const accountNotices = {
 
 export type AccountNotice = keyof typeof accountNotices
 
-/** Is this the name of a notice, and not one that every object has? */
+/** Tells whether this is the name of a notice, and not a property that every object has. */
 export const isAccountNotice = (name: string): name is AccountNotice => Object.hasOwn(accountNotices, name)

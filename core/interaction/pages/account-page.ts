@@ -5,23 +5,23 @@ import type { JsonObject } from '../../json.js'
 import type { AccountNotice } from './account-notices.js'
 import type { ClientOnPage } from './client-on-page.js'
 
-/** A form of the page: its fields are `csrf`, `action`, and what the action is about. */
+/** A form of the page. Its fields are `csrf`, `action`, and those that the action needs. */
 export interface AccountForm {
   readonly url: string
   readonly csrf: string
 }
 
-/** A session of the person, in a browser that may be another one. */
+/** A session of the person, possibly in another browser. */
 export interface SessionOnPage {
   readonly sid: string
   readonly seen: BrowserNames
-  /** Of the sign-in: seconds since the epoch. */
+  /** When the sign-in was, in seconds since the epoch. */
   readonly since: number
-  /** It is the one that looks at the page. */
+  /** It is the session that is viewing the page. */
   readonly here: boolean
 }
 
-/** Fields `sid` with `action` `end`; without it `end_others`. */
+/** The form sends `sid` with `action` `end`; without `sid`, the action is `end_others`. */
 export interface SessionsOnPage {
   readonly view: 'sessions'
   readonly sessions: readonly SessionOnPage[]
@@ -35,15 +35,18 @@ export interface ApplicationOnPage {
   readonly claims: readonly string[]
   readonly resources: readonly string[]
   readonly details: readonly DescribedDetail[]
-  /** Of details: how many are not shown. */
+  /** The number of details that are not shown. */
   readonly moreDetails: number
-  /** When the first of what is still granted was: seconds since the epoch. Absent: it need only not ask again. */
+  /**
+   * When the oldest grant that is still valid was given, in seconds since the epoch. Absent when the client has only
+   * remembered consent.
+   */
   readonly since?: number
-  /** The operator lets it in without asking the person. */
+  /** The operator lets the client in without asking the person. */
   readonly returns: boolean
 }
 
-/** Fields `client_id`, with `action` `withdraw`. */
+/** The form sends `client_id`, with `action` `withdraw`. */
 export interface ApplicationsOnPage {
   readonly view: 'applications'
   readonly applications: readonly ApplicationOnPage[]
@@ -56,16 +59,16 @@ export interface ApprovalOnPage {
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
   readonly details: readonly DescribedDetail[]
-  /** Of details: how many are not shown. */
+  /** The number of details that are not shown. */
   readonly moreDetails: number
-  /** The text by which a person tells requests apart (`binding_message`). Untrusted. */
+  /** The text by which a person tells requests apart (`binding_message`). It is untrusted. */
   readonly message?: string
-  /** Seconds since the epoch, as `expiresAt`. */
+  /** This and `expiresAt` are in seconds since the epoch. */
   readonly since: number
   readonly expiresAt: number
 }
 
-/** Fields `approval`, with `action` `deny`. */
+/** The form sends `approval`, with `action` `deny`. */
 export interface ApprovalsOnPage {
   readonly view: 'approvals'
   readonly approvals: readonly ApprovalOnPage[]
@@ -74,40 +77,43 @@ export interface ApprovalsOnPage {
 /** A device or service of the person that has enrolled a key. */
 export interface DeviceOnPage {
   readonly id: string
-  /** `principal_id`. Untrusted. */
+  /** This is the untrusted `principal_id`. */
   readonly name: string
   readonly type: 'device' | 'service'
-  /** Of the enrolment: seconds since the epoch, as the others. */
+  /** When it was enrolled. This and the other times are in seconds since the epoch. */
   readonly since: number
   readonly renewedAt?: number
   readonly revokedAt?: number
 }
 
-/** Fields `device`, with `action` `revoke`. */
+/** The form sends `device`, with `action` `revoke`. */
 export interface DevicesOnPage {
   readonly view: 'devices'
   readonly devices: readonly DeviceOnPage[]
-  /** Seconds for which others may accept what a device has got just now. */
+  /** Seconds for which others may still accept what a device has just been issued. */
   readonly attestationTtlSeconds: number
 }
 
-/** Why the password was not changed. A `fault` that is a string ends a sentence that begins with "The new password". */
+/**
+ * Why the password was not changed. A `fault` that is a string completes a sentence that begins with "The new
+ * password".
+ */
 export type PasswordProblem =
   | { readonly kind: 'wrong' | 'different' }
   | { readonly kind: 'locked'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unacceptable'; readonly fault: string | PasswordFault }
 
 /**
- * Fields `new_password`, `new_password_again` and, unless it `isReset`, `current_password`, with `action` `change`; shown in the
- * part alone.
+ * The form sends `new_password`, `new_password_again` and, unless it `isReset`, `current_password`, with `action`
+ * `change`. It is shown only on the page of this part.
  */
 export interface PasswordOnPage {
   readonly view: 'password'
-  /** The operator sets it: there is no form. */
+  /** The operator sets the password, so there is no form. */
   readonly isFixed: boolean
-  /** The person came by a recovery link: nobody asks for the current one. */
+  /** The person came by a recovery link, so the current password is not asked for. */
   readonly isReset?: true
-  /** For password managers: as it was typed at the sign-in. Untrusted. */
+  /** The username as it was typed at the sign-in, for password managers. It is untrusted. */
   readonly username?: string
   readonly problem?: PasswordProblem
 }
@@ -115,66 +121,69 @@ export interface PasswordOnPage {
 /** A passkey of the person. */
 export interface PasskeyOnPage {
   readonly id: string
-  /** As the person called it. Untrusted. */
+  /** The name that the person gave it. It is untrusted. */
   readonly name: string
-  /** Seconds since the epoch, as the other. */
+  /** This and the other time are in seconds since the epoch. */
   readonly since: number
   readonly lastUsedAt?: number
-  /** It is on other devices of the person too. */
+  /** It is also on other devices of the person. */
   readonly isSynced: boolean
 }
 
 /**
- * Fields `factor`, with `action` `remove`, or with `name` and `action` `rename`; and those of a new one, with `action` `add`:
- * `name`, `challenge`, and `answer`, which the script of the page fills in.
+ * The forms send `factor` with `action` `remove`, or with `name` and `action` `rename`. The form for a new one sends
+ * `name`, `challenge`, and `answer`, which the script of the page fills in, with `action` `add`.
  */
 export interface PasskeysOnPage {
   readonly view: 'passkeys'
   readonly passkeys: readonly PasskeyOnPage[]
-  /** What the browser makes another one of; absent: there are as many as there can be. In the part alone. */
+  /**
+   * The options from which the browser creates another one. Absent when the limit is reached. It is shown only on the
+   * page of this part.
+   */
   readonly setup?: { readonly options: JsonObject; readonly challenge: string }
   readonly problem?: 'refused' | 'known'
 }
 
 /**
- * The app of one-time passwords. Without one: fields `setup` and `code`, with `action` `add`. With one: `action` `renew` makes
- * other recovery codes, `remove` removes it.
+ * The authenticator app. Without one, the form sends `setup` and `code`, with `action` `add`. With one, `action`
+ * `renew` creates new recovery codes and `remove` removes the app.
  */
 export interface TotpOnPage {
   readonly view: 'totp'
-  /** Times are seconds since the epoch; `left`: how many recovery codes there are. */
+  /** Times are in seconds since the epoch. `left` is the number of unused recovery codes. */
   readonly app?: { readonly since: number; readonly lastUsedAt?: number; readonly left: number }
-  /** Base32, and an otpauth URI of it, which the page draws. */
+  /** The secret in base32, and its otpauth URI, which the page draws as a QR code. */
   readonly setup?: { readonly secret: string; readonly uri: string; readonly setup: string }
-  /** Recovery codes, shown this once. */
+  /** Recovery codes, which are shown only this once. */
   readonly codes?: readonly string[]
   readonly problem?: 'wrong'
 }
 
-/** What one part of the page shows. A further sign-in method adds a member, and its view `account-{view}.eta`. */
+/** The content of one part of the page. A further sign-in method adds a member, and its view `account-{view}.eta`. */
 export type SectionOnPage =
   SessionsOnPage | ApplicationsOnPage | ApprovalsOnPage | DevicesOnPage | PasswordOnPage | PasskeysOnPage | TotpOnPage
 
-/** Where the rest of a part is: an absolute URL. */
+/** Links to the rest of a part, by an absolute URL. */
 interface MoreOnPage {
   readonly next?: string
 }
 
-/** `GET /account`, and a part of it alone. */
+/** `GET /account`, or only one part of it. */
 export interface AccountPage {
-  /** Who is signed in, and where somebody else signs in instead. */
+  /** The person who is signed in, and where another person can sign in instead. */
   readonly account: { readonly name: string; readonly otherUrl?: string }
-  /** The whole page; shown as a link where this is a part of it. */
+  /** The whole page, shown as a link on the page of one part. */
   readonly url: string
   readonly isPart: boolean
-  /** With `recovery`, it ends that. */
+  /** With `recovery`, it ends the recovery session. */
   readonly signOut: AccountForm
-  /** The person came by a recovery link, and has until then: seconds since the epoch. */
+  /** The person came by a recovery link and has until this time, in seconds since the epoch. */
   readonly recovery?: { readonly expiresAt: number }
-  /** In the order of the page. */
+  /** The parts in the order of the page. */
   readonly sections: readonly (SectionOnPage & MoreOnPage & { readonly form: AccountForm })[]
-  /** What has just been done. */
+  /** The action that has just been done. */
   readonly notice?: AccountNotice
-  /** With a notice: seconds since the epoch. */
+  /** The current time in seconds since the epoch, present with a notice. */
   readonly now?: number
 }

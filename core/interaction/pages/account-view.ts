@@ -19,19 +19,19 @@ import { definePage, showAccount } from './page.js'
 import { tooManyText } from './wait-text.js'
 import type { DescribePermissions } from './permissions.js'
 
-/** In one language. */
+/** What is needed to describe things in one language. */
 interface Describing {
   readonly translator: Translator
   readonly describePermissions: DescribePermissions
 }
 
-/** As an element `time` has it. */
+/** Returns a time in the form that an element `time` needs. */
 const timeOnPage = (translator: Translator, seconds: number) => ({
   text: translator.time(seconds),
   iso: new Date(seconds * 1000).toISOString(),
 })
 
-/** `Firefox on Windows`. */
+/** Formats a browser like `Firefox on Windows`. */
 export const browserText = (translator: Translator, { browser, system }: BrowserNames): string => {
   if (browser === undefined && system === undefined) return translator.text('sessions.unknown_browser')
   if (system === undefined) return browser ?? ''
@@ -80,7 +80,7 @@ const describeDevice = ({ translator }: Describing, { id, name, type, since, ren
   revoked: revokedAt === undefined ? undefined : timeOnPage(translator, revokedAt),
 })
 
-/** How long others may accept what a device has got. */
+/** Says how long others may accept what a device has been issued. */
 const acceptedText = ({ translator }: Describing, seconds: number): string =>
   seconds >= 2 * 3600
     ? translator.count('devices.accepted_hours', Math.ceil(seconds / 3600))
@@ -103,11 +103,11 @@ const describePasswordFields = (translator: Translator, isReset: boolean) =>
 interface PasswordProblemOnPage {
   readonly field?: string
   readonly text: string
-  /** In English, where nothing else is known. */
+  /** The English text, used when nothing else is known. */
   readonly english?: string
 }
 
-/** Beside its field, or over the form where it is of none. */
+/** The text appears beside its field, or above the form when it concerns no field. */
 const describePasswordProblem = (translator: Translator, problem: PasswordProblem): PasswordProblemOnPage => {
   switch (problem.kind) {
     case 'wrong':
@@ -164,14 +164,17 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
 }
 
 interface RemainingOnPage {
-  /** The part of the page where it can be ended. */
+  /** The part of the page on which it can be ended. */
   readonly section: SectionOnPage['view']
   readonly name: string
   readonly time: ReturnType<typeof timeOnPage>
   readonly ago: string
 }
 
-/** What is left of the time before a new password: what still signs the person in, or still waits for an answer. */
+/**
+ * Describes what remains from the time before a new password: sessions that still sign the person in, and requests
+ * that still wait for an answer.
+ */
 const describeRemaining = (translator: Translator, sections: readonly SectionOnPage[], now: number) => {
   const row = (section: SectionOnPage['view'], name: string, since: number): RemainingOnPage => ({
     ...{ section, name, time: timeOnPage(translator, since), ago: translator.ago(now - since) },

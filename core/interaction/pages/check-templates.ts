@@ -10,7 +10,7 @@ import { compileTemplates } from './templates.js'
 
 const assetsPath = '/assets'
 
-/** What the security policy of the pages does not let a browser run, use or load. */
+/** Returns what the security policy of the pages stops a browser from running, applying or loading. */
 const findBlocked = ({ name, attributes }: Tag): string | undefined => {
   const isHere = (address: string | undefined) => address?.startsWith(`${assetsPath}/`) === true
   if (name === 'style' || attributes.has('style')) return 'has a style within the page'
@@ -25,7 +25,7 @@ const findBlocked = ({ name, attributes }: Tag): string | undefined => {
 const scriptsOf = (tags: readonly Tag[]): readonly string[] =>
   tags.filter(({ name }) => name === 'script').map(({ attributes }) => attributes.get('src') ?? '')
 
-/** What of a form is missing in the one that comes nearest to it. */
+/** Returns what is missing from the most similar form. */
 const findMissing = ({ target, controls }: Form, given: readonly Form[]): string | undefined => {
   const lacks = given
     .filter((form) => form.target === target)
@@ -35,7 +35,7 @@ const findMissing = ({ target, controls }: Form, given: readonly Form[]): string
   return lacks[0].length === 0 ? undefined : `lacks ${lacks[0].join(', ')} in its form`
 }
 
-/** What `own` lacks of what Signet's page works with, or has in it that a browser blocks. */
+/** Returns what `own` lacks of what Signet's page needs, or what it contains that a browser blocks. */
 const findPageFault = (own: string, wanted: readonly Tag[]): string | undefined => {
   if (own.includes(unescaped)) return 'writes a value without escaping it: use <%= %>, not <%~ %>'
   const tags = readTags(own)
@@ -51,7 +51,7 @@ const findPageFault = (own: string, wanted: readonly Tag[]): string | undefined 
 
 type Show = (isOwn: boolean, language: string) => string
 
-/** The first fault of a page, in the first language that has one. */
+/** Returns the first fault of a page, in the first language that has one. */
 const findFault = (name: string, show: Show, languages: readonly string[]): string | undefined => {
   const [first = 'en'] = languages
   const plain = readTags(show(false, first))
@@ -67,7 +67,7 @@ const findFault = (name: string, show: Show, languages: readonly string[]): stri
   return undefined
 }
 
-/** Each state of each page, by a name for messages. */
+/** Returns each state of each page, with a name for messages. */
 const samplesOf = (own: Pages, plain: Pages): readonly (readonly [string, Show])[] =>
   Object.entries(pageKinds).flatMap(([page, { view, samples }]) =>
     Object.entries(samples).map(([state, sample]) => {
@@ -81,8 +81,8 @@ const samplesOf = (own: Pages, plain: Pages): readonly (readonly [string, Show])
   )
 
 /**
- * Renders every page in every language by the templates of the look with sample values, beside the same page by those of
- * Signet. Returns a line for each that cannot be rendered, or that people could not work with.
+ * Renders every page in every language with sample values, by the templates of the theme and by those of Signet.
+ * Returns a line for each page that cannot be rendered or that people could not use.
  */
 export const findTemplateFaults = (
   theme: Theme,

@@ -1,6 +1,6 @@
-/** The client as a person may see it. Everything here comes from registration and is untrusted text. */
+/** The client as a person may see it. All of it comes from registration and is untrusted text. */
 export interface ClientOnPage {
-  /** By which the deployment may have given it a look of its own. */
+  /** The deployment may have given this client a theme of its own. */
   readonly clientId?: string
   /** `client_name`, or the `client_id` where there is none. */
   readonly name: string
@@ -8,13 +8,18 @@ export interface ClientOnPage {
   readonly clientUri?: string
   readonly policyUri?: string
   readonly tosUri?: string
-  /** Anybody could have registered it, so the page says so. */
+  /** Anyone could have registered it, so the page says so. */
   readonly isUnchecked?: boolean
-  /** The host that the browser returns to. Absent: it returns to an application of the device, or not at all. */
+  /**
+   * The host that the browser returns to. Absent when it returns to an application on the device, or does not return.
+   */
   readonly returnsTo?: string
 }
 
-/** Only what a browser fetches over the web: a `javascript:` link would run as this site (OIDC Registration §9.2). */
+/**
+ * Accepts only URLs that a browser fetches over the web, because a `javascript:` link would run as this site (OIDC
+ * Registration §9.2).
+ */
 export const webAddress = (uri: string | undefined): string | undefined => {
   if (uri === undefined || !URL.canParse(uri)) return undefined
   const { protocol, href } = new URL(uri)
@@ -22,8 +27,8 @@ export const webAddress = (uri: string | undefined): string | undefined => {
 }
 
 /**
- * The origin of a logo, as a Content-Security-Policy names it. Undefined for a host that would mean something else there:
- * URLs may have hosts such as `*` and `a;b`, and a policy has no IPv6 addresses.
+ * Returns the origin of a logo in the form of a Content-Security-Policy. Returns undefined for a host that would mean
+ * something else there: URLs may have hosts such as `*` and `a;b`, and a policy cannot express IPv6 addresses.
  */
 export const logoOrigin = (uri: string | undefined): string | undefined => {
   const address = webAddress(uri)
@@ -32,12 +37,12 @@ export const logoOrigin = (uri: string | undefined): string | undefined => {
   return /^https?:\/\/[a-z0-9._-]+(?::\d+)?$/.test(origin) ? origin : undefined
 }
 
-/** Where a page with these clients takes their logos from. */
+/** Returns the origins from which a page with these clients loads their logos. */
 export const logoOrigins = (clients: readonly (Pick<ClientOnPage, 'logoUri'> | undefined)[]): readonly string[] => [
   ...new Set(clients.map((client) => logoOrigin(client?.logoUri)).filter((origin) => origin !== undefined)),
 ]
 
-/** A client as views have it. */
+/** Returns a client in the form that views use. */
 export const showClient = (client: ClientOnPage) => ({
   name: client.name,
   isUnchecked: client.isUnchecked === true,

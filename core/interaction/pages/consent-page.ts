@@ -4,16 +4,16 @@ import { describeDetails } from './describe-details.js'
 import { definePage, showAccount, type AccountOnPage, type ClientFormPage } from './page.js'
 import { sample } from './sample.js'
 
-/** Fields `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
+/** The form sends `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
 export interface ConsentPage extends ClientFormPage {
   readonly client: ClientOnPage
   readonly account: AccountOnPage
   readonly scopes: readonly string[]
-  /** Names of single claims that the client asks for beside the scopes (OIDC Core §5.5). */
+  /** Names of single claims that the client requests in addition to the scopes (OIDC Core §5.5). */
   readonly claims: readonly string[]
-  /** Resource servers that the client asks tokens for (RFC 8707). */
+  /** Resource servers that the client requests tokens for (RFC 8707). */
   readonly resources: readonly string[]
-  /** What the client asks for by `authorization_details` (RFC 9396), in words. */
+  /** What the client requests by `authorization_details` (RFC 9396), described in words. */
   readonly details?: readonly DescribedDetail[]
 }
 

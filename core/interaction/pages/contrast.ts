@@ -1,7 +1,7 @@
-/** A colour as `#0b5d3b` or `#fff`. */
+/** A colour such as `#0b5d3b` or `#fff`. */
 export type Colour = string
 
-/** Of text of any size (WCAG 2.2 §1.4.3, level AA). */
+/** The minimum contrast for text of any size (WCAG 2.2 §1.4.3, level AA). */
 export const textContrast = 4.5
 
 const channels = (colour: Colour): readonly number[] => {
@@ -9,7 +9,7 @@ const channels = (colour: Colour): readonly number[] => {
   return [1, 3, 5].map((at) => Number.parseInt(digits.slice(at, at + 2), 16))
 }
 
-/** WCAG 2.2, "relative luminance". */
+/** Returns the "relative luminance" of WCAG 2.2. */
 const luminance = (colour: Colour): number => {
   const [red = 0, green = 0, blue = 0] = channels(colour).map((channel) => {
     const part = channel / 255
@@ -18,26 +18,26 @@ const luminance = (colour: Colour): number => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
-/** From 1 to 21 (WCAG 2.2, "contrast ratio"). */
+/** Returns the "contrast ratio" of WCAG 2.2, from 1 to 21. */
 export const contrast = (left: Colour, right: Colour): number => {
   const [lighter = 0, darker = 0] = [luminance(left), luminance(right)].sort((one, other) => other - one)
   return (lighter + 0.05) / (darker + 0.05)
 }
 
-/** `share` of `other`, the rest of `colour`. */
+/** Mixes `share` of `other` with the rest of `colour`. */
 export const mix = (colour: Colour, other: Colour, share: number): Colour => {
   const added = channels(other)
   const mixed = channels(colour).map((channel, index) => Math.round(channel + ((added[index] ?? 0) - channel) * share))
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** The background on which the colour is hardest to read. */
+/** Returns the background on which the colour is hardest to read. */
 export const hardest = (colour: Colour, backgrounds: readonly Colour[]) =>
   backgrounds
     .map((background) => ({ background, ratio: contrast(colour, background) }))
     .reduce((left, right) => (right.ratio < left.ratio ? right : left))
 
-/** The colour, as little nearer to `end` as makes its text readable on all of these backgrounds. */
+/** Moves the colour towards `end`, only as far as its text needs to be readable on all of these backgrounds. */
 export const readableOn = (colour: Colour, backgrounds: readonly Colour[], end: Colour): Colour => {
   for (let percent = 0; percent < 100; percent += 1) {
     const nearer = mix(colour, end, percent / 100)
@@ -46,5 +46,5 @@ export const readableOn = (colour: Colour, backgrounds: readonly Colour[], end: 
   return end
 }
 
-/** `4.49` for 4.4999: what fails does not look as if it passed. */
+/** Formats 4.4999 as `4.49`, so that a ratio that fails does not look as if it passed. */
 export const formatRatio = (ratio: number): string => `${(Math.floor(ratio * 100) / 100).toFixed(2)}:1`

@@ -9,20 +9,20 @@ import { compileTemplates, type Render } from './templates.js'
 import { createDescribePermissions, type ScopeTexts } from './permissions.js'
 
 export interface PagesOptions {
-  /** Default: that of Signet. */
+  /** The default is Signet's own theme. */
   readonly theme?: Theme
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
-  /** The person's own page; absent: there is none. */
+  /** The URL of the person's own page. Absent when there is none. */
   readonly accountUrl?: string
-  /** Scopes with texts of the operator's. */
+  /** Scopes for which the operator has written texts. */
   readonly scopes?: readonly ScopeTexts[]
-  /** Absent: those that come with the product. */
+  /** When absent, the messages that come with the product are used. */
   readonly messages?: Messages
 }
 
-/** The built-in pages from `views/`. Text that comes from clients and people is data everywhere, never markup. */
+/** Creates the built-in pages from `views/`. Text that comes from clients and people is always data, never markup. */
 export const createPages = (options: PagesOptions): Pages => {
   const { assetsPath, assets, messages = builtIn } = options
   const renderIn = compileTemplates({ theme: options.theme ?? plainTheme, name: 'Signet', assetsPath, assets })

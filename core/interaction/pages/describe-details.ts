@@ -1,7 +1,7 @@
 import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { Translator } from '../languages/translator.js'
 
-/** What a client asks for by `authorization_details`, in the words of the operator. */
+/** Describes what a client requests by `authorization_details`, in the operator's words. */
 export const describeDetails = (translator: Translator, details: readonly DescribedDetail[]) =>
   details.map(({ title, lines }) => ({
     title: translator.own(title),

@@ -2,17 +2,17 @@ import { encodeQR } from 'qr'
 import type { Translator } from '../languages/translator.js'
 import type { TotpOnPage } from './account-page.js'
 
-/** Modules of white around the code (ISO/IEC 18004 §6.3.8). */
+/** The width of the white margin in modules (ISO/IEC 18004 §6.3.8). */
 const quietZone = 4
 
-/** A QR code as the path of an SVG: a page draws it without a style or a picture of elsewhere. */
+/** Draws a QR code as an SVG path, so that a page needs neither a style nor an external picture for it. */
 const drawPath = (text: string) => {
   const modules = encodeQR(text, 'raw', { ecc: 'medium', border: quietZone })
   const dark = modules.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
   return { size: modules.length, path: dark.join('') }
 }
 
-/** As the views have it; `time` is what an element `time` has. */
+/** Returns the app in the form that views use. `time` returns what an element `time` needs. */
 export const describeTotp = <Time>(
   translator: Translator,
   { app, setup, codes, problem }: TotpOnPage,

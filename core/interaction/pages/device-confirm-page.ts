@@ -3,17 +3,17 @@ import { definePage, showAccount, type AccountOnPage, type FormPage } from './pa
 import { sample } from './sample.js'
 
 /**
- * What a device asks for. Fields `csrf`, `user_code`, and `decision`: button `#device-approve` sends `approve`,
- * `#device-deny` sends `deny`.
+ * What a device asks for. The form sends `csrf`, `user_code`, and `decision`: button `#device-approve` sends
+ * `approve`, `#device-deny` sends `deny`.
  */
 export interface DeviceConfirmPage extends FormPage {
   readonly client: ClientOnPage
   readonly account: AccountOnPage
-  /** As the device shows it: `BCDF-GHJK`. */
+  /** The code as the device shows it: `BCDF-GHJK`. */
   readonly userCode: string
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
-  /** Where the device was when it asked; `here`: it has the address of the person's browser. */
+  /** Where the device was when it asked. `here` means that it has the same address as the person's browser. */
   readonly place: { readonly address: string; readonly here: boolean }
 }
 

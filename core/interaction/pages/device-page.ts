@@ -3,13 +3,16 @@ import { definePage, showAccount, type AccountOnPage, type FormPage } from './pa
 import { sample } from './sample.js'
 import { tooManyText } from './wait-text.js'
 
-/** Where the code of a device is typed (RFC 8628 §3.3). Fields `csrf`, `user_code`; button `#device-continue`. */
+/**
+ * The page for typing the code of a device (RFC 8628 §3.3). The form sends `csrf` and `user_code`; its button is
+ * `#device-continue`.
+ */
 export interface DevicePage extends FormPage {
   readonly account: AccountOnPage
-  /** What to write into the field `user_code`: what was typed, or came with the address. Untrusted. */
+  /** The value of the field `user_code`: what was typed, or what the URL contained. It is untrusted. */
   readonly userCode?: string
   readonly problem?: 'wrong' | 'locked'
-  /** With `locked`: how long until the next attempt counts. */
+  /** With `locked`, the time until the next attempt is accepted. */
   readonly retryAfterSeconds?: number
 }
 

@@ -3,22 +3,22 @@ import { definePage } from './page.js'
 import { sample } from './sample.js'
 
 export interface DeviceResultPage {
-  /** The first two answer a decision; of the others there is nothing to decide any more. */
+  /** The first two follow a decision. With the others there is nothing left to decide. */
   readonly outcome: 'approved' | 'denied' | 'expired' | 'used' | 'denied_before'
-  /** With the first two: whose device it is. */
+  /** With the first two outcomes, the client that the device belongs to. */
   readonly client?: ClientOnPage
-  /** Where another code can be typed. */
+  /** The URL where another code can be typed. */
   readonly startUrl: string
 }
 
 interface Result {
-  /** Shown where something was decided. */
+  /** Shown when something was decided. */
   readonly mark?: 'good' | 'bad'
-  /** It says what to do where the person wants to connect the device after all. */
+  /** The page says what to do if the person still wants to connect the device. */
   readonly hasNext?: true
 }
 
-/** What became of a device's request. Its words are `device_result.{outcome}.title`, `.message` and `.next`. */
+/** How a device's request ended. Its texts are `device_result.{outcome}.title`, `.message` and `.next`. */
 export const deviceResults: Readonly<Record<DeviceResultPage['outcome'], Result>> = {
   approved: { mark: 'good' },
   denied: { mark: 'bad' },

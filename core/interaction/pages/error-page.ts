@@ -6,27 +6,29 @@ import { sample } from './sample.js'
 
 export interface ErrorPage {
   readonly status: number
-  /** The message says what to do, and the page gives no further advice. */
+  /** The message already says what to do, so the page gives no further advice. */
   readonly isAdvised?: boolean
-  /** The heading. A string is English, for developers, as the message may be. */
+  /** The heading. A string is English text for developers, and so is a message that is a string. */
   readonly title: string | Said
   readonly message: string | Said
   readonly requestId: string
-  /** The client that sent the person. Untrusted. */
+  /** The client that sent the person. It is untrusted. */
   readonly clientName?: string | undefined
-  /** The client whose look the page has. */
+  /** The client whose theme the page uses. */
   readonly clientId?: string | undefined
-  /** Where the client begins. */
+  /** The URL where the client starts. */
   readonly backUrl?: string | undefined
-  /** Where the person can sign out. */
+  /** The URL where the person can sign out. */
   readonly signOutUrl?: string | undefined
-  /** What helps a developer, by the names of parameters and metadata; `hint` is English. Untrusted. */
+  /**
+   * Facts that help a developer, by the names of parameters and metadata. `hint` is English. All of it is untrusted.
+   */
   readonly facts?: Readonly<Record<string, string | undefined>> | undefined
   /** The error code, for developers. */
   readonly error?: string
 }
 
-/** What only developers need is there in English alone: others see it beside a sentence of their own language. */
+/** What only developers need exists only in English. Other people see it next to a sentence in their own language. */
 const describeError = (
   translator: Translator,
   message: string | Said,
@@ -37,7 +39,7 @@ const describeError = (
     : { message: translator.text('error.general'), detail: message }
 }
 
-/** What to do, where the message of an error does not say it. */
+/** Returns advice for an error whose message does not say what to do. */
 const adviceOn = ({ text }: Translator, status: number): string => {
   if (status === 404) return text('error.check_address')
   return status >= 500 ? `${text('error.try_again')} ${text('error.report')}` : text('error.report')

@@ -3,13 +3,13 @@ import { sample } from './sample.js'
 
 /** A page that posts `parameters` to the client at once, by script or by its button (OAuth 2.0 Form Post Response Mode §2). */
 export interface FormPostPage {
-  /** The client whose look the page has. */
+  /** The client whose theme the page uses. */
   readonly clientId?: string
-  /** The redirect URI: any scheme that the client registered. */
+  /** The redirect URI, in any scheme that the client registered. */
   readonly action: string
-  /** `action` is an address of ours: nobody is sent back to an application. */
+  /** `action` is a URL of this issuer, so the page does not say that the person returns to an application. */
   readonly isOurs?: true
-  /** In this order. Values are untrusted: `state` is whatever the client sent. */
+  /** The parameters in order. Their values are untrusted: `state` is whatever the client sent. */
   readonly parameters: Readonly<Record<string, string>>
 }
 

@@ -2,10 +2,13 @@ import { showClient, type ClientOnPage } from './client-on-page.js'
 import { definePage } from './page.js'
 import { sample } from './sample.js'
 
-/** Asks before the browser goes on to a client that registered itself, at which nobody has acted yet. `#leaving-continue`. */
+/**
+ * Asks before the browser continues to a client that registered itself and at which nobody has acted yet. The link or
+ * button is `#leaving-continue`.
+ */
 export interface LeavingPage {
   readonly client: ClientOnPage
-  /** Where the link leads, or `parameters` are posted: in any scheme that the client registered. */
+  /** The URL that the link leads to, or that `parameters` are posted to, in any scheme that the client registered. */
   readonly url: string
   readonly parameters?: Readonly<Record<string, string>>
 }

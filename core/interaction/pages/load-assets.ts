@@ -8,7 +8,7 @@ import { packageRoot } from '../../package-root.js'
 export interface Asset {
   readonly contentType: string
   readonly body: Buffer
-  /** Changes when the file does: its `ETag`, and `v` in the links of the pages. */
+  /** It changes with the file, and serves as its `ETag` and as `v` in the links of the pages. */
   readonly version: string
 }
 
@@ -23,21 +23,26 @@ const contentTypes = new Map([
   ['.ico', 'image/x-icon'],
 ])
 
-/** Undefined for a name whose ending has no content type. */
+/** Returns undefined for a name whose extension has no content type. */
 export const createAsset = (name: string, body: Buffer): Asset | undefined => {
   const contentType = contentTypes.get(extname(name).toLowerCase())
   if (contentType === undefined) return undefined
   return { contentType, body, version: createHash('sha256').update(body).digest('base64url').slice(0, 16) }
 }
 
-/** Modules that scripts of the pages import: of a package, and of our own library, as the build makes it for browsers. */
+/**
+ * Modules that the scripts of the pages import: one from a package, and our own library as it is built for browsers.
+ */
 const modules = new Map([
   ['qr.js', createRequire(import.meta.url).resolve('qr')],
   ['webauthn.js', join(packageRoot, 'dist/browser/webauthn.js')],
   ['signet-device.js', join(packageRoot, 'dist/browser/signet-device.js')],
 ])
 
-/** Reads `core/interaction/assets`, and these folders, once; by file name. Throws for a file of a kind that has no content type. */
+/**
+ * Reads `core/interaction/assets` and these folders once, and returns the files by name. Throws for a file whose kind
+ * has no content type.
+ */
 export const loadAssets = (...folders: readonly string[]): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>()
   const own = [join(packageRoot, 'core/interaction/assets'), ...folders].flatMap((folder) =>

@@ -6,49 +6,57 @@ import { sample } from './sample.js'
 import { tooManyText } from './wait-text.js'
 
 /**
- * Why a method signed nobody in. `again`: what was sent was right, and something changed meanwhile. `late`: what was sent was used
- * before, or is over.
+ * Why a method signed nobody in. `again` means that the input was right, but something changed in the meantime.
+ * `late` means that the input was used before or has expired.
  */
 export type SignInProblem = 'wrong' | 'locked' | 'again' | 'late' | 'unavailable'
 
-/** A way to sign in. Its form has the fields `method`, and `attempt` where it has one; `begin` asks for another one. */
+/**
+ * A way to sign in. Its form has the field `method`, and `attempt` if there is one; `begin` requests another attempt.
+ */
 export interface MethodOnPage {
   readonly id: string
-  /** What its button says, by language; absent: the id. */
+  /** The label of its button, by language. When absent, the id is used. */
   readonly title?: Readonly<Record<string, string>>
-  /** An https address. */
+  /** An https URL. */
   readonly logo?: string
-  /** Fields `username` and `password`, a field `code`, a browser API whose answer is the field `answer`, or a button. */
+  /**
+   * How the method asks: fields `username` and `password`, a field `code`, a browser API whose result is sent as the
+   * field `answer`, or a button.
+   */
   readonly ask:
     | { readonly kind: 'password' | 'button' }
     | { readonly kind: 'code'; readonly recoveryCodes?: true }
     | { readonly kind: 'ceremony'; readonly options: JsonObject }
   readonly attempt?: string | undefined
   readonly problem?: SignInProblem
-  /** With `locked`: how long until the next attempt counts. */
+  /** With `locked`, the time until the next attempt is accepted. */
   readonly retryAfterSeconds?: number
 }
 
-/** Fields `csrf`, and those of a method; button `#login-submit` for the one in front. */
+/** The form sends `csrf` and the fields of a method. `#login-submit` is the button of the first method. */
 export interface LoginPage extends ClientFormPage {
   readonly client?: ClientOnPage
-  /** What the sign-in is for where no client waits; `confirmation`: the person is signed in, and not since a moment ago. */
+  /**
+   * What the sign-in is for when no client waits. `confirmation` means that the person is signed in, but the sign-in
+   * is not recent enough.
+   */
   readonly purpose?: 'device' | 'account' | 'confirmation'
-  /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
+  /** The value of the field `username`: `login_hint`, or what was typed before. It is untrusted. */
   readonly username?: string | undefined
-  /** The one in front first. */
+  /** The methods, with the one that is shown open first. */
   readonly methods: readonly MethodOnPage[]
-  /** The first method is passed: the one on the page comes after it. */
+  /** The first method has been passed; the one on the page follows it. */
   readonly isSecond?: boolean
-  /** Whose second factor it is. */
+  /** The account that the second factor belongs to. */
   readonly account?: AccountOnPage
-  /** Buttons that ask for another second factor; fields `attempt`, `instead_of` and `method`. */
+  /** Buttons that ask for another second factor. They send `attempt`, `instead_of` and `method`. */
   readonly instead?: readonly Pick<MethodOnPage, 'id' | 'title'>[]
-  /** The second factor that was asked for instead, and that the person does not have. */
+  /** The second factor that the person chose instead but has not set up. */
   readonly notSetUp?: Pick<MethodOnPage, 'id' | 'title'>
-  /** Where `Cancel` leads where no client waits: a URL of this issuer. */
+  /** The URL, of this issuer, that `Cancel` leads to when no client waits. */
   readonly leaveUrl?: string
-  /** Offer a button with `name="decision" value="cancel"` that needs no username or password. */
+  /** The page offers a button with `name="decision" value="cancel"` that needs no username or password. */
   readonly cancel?: boolean
 }
 
@@ -72,7 +80,7 @@ const problemText = (translator: Translator, method: MethodOnPage, problem: Sign
   }
 }
 
-/** The methods of the login page as its view has them: the one in front, and the others. */
+/** Returns the methods of the login page in the form that its view uses: the one that is shown open, and the others. */
 const describeMethods = (
   translator: Translator,
   { methods, isSecond, instead = [], notSetUp }: Pick<LoginPage, 'methods' | 'isSecond' | 'instead' | 'notSetUp'>,
@@ -96,7 +104,7 @@ const describeMethods = (
       options: ask.kind === 'ceremony' ? JSON.stringify(ask.options) : undefined,
     }
   })
-  // Where there is one alone, nobody has to say which.
+  // A password form on its own needs no name.
   const isNamed = others.length > 0 || front?.kind !== 'password'
   const offered = instead.map((method) => ({ id: method.id, title: titleOf(translator, method) }))
   return { front, others, isNamed, isSecond: isSecond === true, instead: offered }

@@ -3,15 +3,15 @@ import { definePage, showAccount, type AccountOnPage, type FormPage } from './pa
 import { sample } from './sample.js'
 
 /**
- * Asks a person whether to sign out. Field `csrf`, and `parameters` again; buttons `#logout-confirm`, and `#logout-all`, which
- * sends `accounts`: `all`.
+ * Asks a person whether to sign out. The form sends `csrf` and repeats `parameters`. Its buttons are
+ * `#logout-confirm`, and `#logout-all`, which sends `accounts`: `all`.
  */
 export interface LogoutPage extends FormPage {
   readonly client?: ClientOnPage
   readonly account: AccountOnPage
-  /** Names of others who are signed in in this browser. */
+  /** Names of other people who are signed in in this browser. */
   readonly others: readonly string[]
-  /** Of the request. Untrusted. */
+  /** The parameters of the request. They are untrusted. */
   readonly parameters: Readonly<Record<string, string>>
 }
 

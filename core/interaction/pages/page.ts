@@ -2,44 +2,53 @@ import type { Translator } from '../languages/translator.js'
 import type { ViewData } from './templates.js'
 import type { DescribePermissions } from './permissions.js'
 
-/** What pages of one language are made with. */
+/** What the pages of one language are made from. */
 export interface PageContext {
   readonly translator: Translator
   readonly describePermissions: DescribePermissions
-  /** The person's own page; absent: there is none. */
+  /** The URL of the person's own page. Absent when there is none. */
   readonly accountUrl?: string | undefined
 }
 
-/** One page: from what an endpoint knows to what its template is given. */
+/** One page: it turns what an endpoint knows into the data of its template. */
 export interface PageKind<Page> {
   /** Its template is `views/{view}.eta`. */
   readonly view: string
-  /** Text that comes from clients and people is data, never markup: Eta escapes it, and `webAddress` is for links. */
+  /**
+   * Text that comes from clients and people is data, never markup: Eta escapes it, and links must go through
+   * `webAddress`.
+   */
   readonly describe: (page: Page, context: PageContext) => ViewData
-  /** The states that have all of its forms, by name, the plain one under ''. `signet check` renders them. */
+  /**
+   * Sample states that together contain all forms of the page, by name, the plain one under ''. `signet check`
+   * renders them.
+   */
   readonly samples: Readonly<Record<string, Page>>
 }
 
 export const definePage = <Page>(kind: PageKind<Page>): PageKind<Page> => kind
 
-/** A form that the person sends back to us. */
+/** A form that the person submits to this issuer. */
 export interface FormPage {
-  /** Where the form is posted to: an absolute URL of this issuer. */
+  /** The URL that the form is posted to, an absolute URL of this issuer. */
   readonly action: string
-  /** Value of the hidden field `csrf`. */
+  /** The value of the hidden field `csrf`. */
   readonly csrf: string
 }
 
-/** A form that a client waits for. */
+/** A form of a request for which a client waits. */
 export interface ClientFormPage extends FormPage {
-  /** Value of the hidden field `client`: whose form it is, should nothing else know any more when it comes back. */
+  /**
+   * The value of the hidden field `client`. It identifies the client in case nothing else does when the form comes
+   * back.
+   */
   readonly sealedClient?: string | undefined
 }
 
-/** Who is signed in. */
+/** The person who is signed in. */
 export interface AccountOnPage {
   readonly name: string
-  /** Where somebody else signs in instead; absent where the client asks for this account alone. */
+  /** The URL where another person can sign in instead. Absent when the client asks for this account only. */
   readonly otherUrl?: string
 }
 

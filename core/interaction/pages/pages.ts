@@ -14,7 +14,7 @@ import { recoveryPage } from './recovery-page.js'
 import { selectPage } from './select-page.js'
 import { signedOutPage } from './signed-out-page.js'
 
-/** Every page. What an endpoint calls it by is its name here. */
+/** Every page, under the name that endpoints use for it. */
 export const pageKinds = {
   login: loginPage,
   select: selectPage,
@@ -33,7 +33,10 @@ export const pageKinds = {
 
 type PageOf<Kind> = Kind extends PageKind<infer Page> ? Page : never
 
-/** The pages in one language. Each returns a whole HTML document that works without JavaScript; every value is escaped. */
+/**
+ * The pages in one language. Each returns a complete HTML document that works without JavaScript, and escapes every
+ * value.
+ */
 export type SpokenPages = {
   readonly [Name in keyof typeof pageKinds]: (page: PageOf<(typeof pageKinds)[Name]>) => string
 } & {
@@ -41,8 +44,8 @@ export type SpokenPages = {
   readonly language: string
 }
 
-/** The built-in pages. By themselves they speak the first language of the deployment. */
+/** The built-in pages. Used directly, they are in the first language of the deployment. */
 export type Pages = SpokenPages & {
-  /** Those in the language that fits best. */
+  /** Returns the pages in the language that fits best. */
   for(preferences: LanguagePreferences): SpokenPages
 }

@@ -1,23 +1,23 @@
 import type { Translator } from '../languages/translator.js'
 
-/** One line of what a client asks for. `raw` is text of the client's or the operator's own. */
+/** One line of what a client asks for. `raw` is text written by the client or the operator. */
 export interface Wish {
   readonly text: string
   readonly raw?: string
   readonly description?: string
 }
 
-/** What people read about a scope, by language tag (RFC 5646). */
+/** The text that people read about a scope, by language tag (RFC 5646). */
 export interface ScopeTexts {
   readonly name: string
   readonly title?: Readonly<Record<string, string>> | undefined
   readonly description?: Readonly<Record<string, string>> | undefined
 }
 
-/** OIDC Core §5.4 and §11: texts `scope.{name}`. */
+/** The scopes of OIDC Core §5.4 and §11, whose texts are `scope.{name}`. */
 const scopeNames = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access'])
 
-/** OIDC Core §5.1: texts `claim.{name}`. */
+/** The claims of OIDC Core §5.1, whose texts are `claim.{name}`. */
 const claimNames = new Set([
   ...[
     'sub',
@@ -54,7 +54,10 @@ const describeClaim = (translator: Translator, claim: string): Wish =>
 
 export type DescribePermissions = ReturnType<typeof createDescribePermissions>
 
-/** What the consent page lists: scopes in the words of the configuration or in plain words, other names as they are. */
+/**
+ * Describes the permissions that the consent page lists: scopes in the words of the configuration or in plain words,
+ * and other names unchanged.
+ */
 export const createDescribePermissions = (translator: Translator, texts: readonly ScopeTexts[]) => {
   const byName = new Map(texts.map((scope) => [scope.name, scope]))
   return (scopes: readonly string[], claims: readonly string[], resources: readonly string[]): readonly Wish[] => [

@@ -1,12 +1,12 @@
 /** A start tag, or the end of a form. */
 export interface Tag {
-  /** In small letters; `/form`. */
+  /** The name in lower case, such as `form` or `/form`. */
   readonly name: string
-  /** Values as they are written, by name in small letters. */
+  /** Attribute values as written in the page, by name in lower case. */
   readonly attributes: ReadonlyMap<string, string>
 }
 
-/** The tags of a page that was rendered here, without those in comments. */
+/** Reads the tags of a page that was rendered here, except those in comments. */
 export const readTags = (html: string): readonly Tag[] =>
   [...html.replaceAll(/<!--[^]*?-->/g, '').matchAll(/<(\/form|[a-z][\w-]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/gi)].map(
     ([, name = '', inner = '']) => ({
@@ -22,7 +22,7 @@ export const readTags = (html: string): readonly Tag[] =>
 const isButton = ({ name, attributes }: Tag): boolean =>
   name === 'button' || (name === 'input' && attributes.get('type') === 'submit')
 
-/** What a form sends or scripts look for, in words. */
+/** Describes in words what a form sends or what scripts look for. */
 const describeControl = (tag: Tag): readonly string[] => {
   const { name, attributes } = tag
   const [field, id, value] = ['name', 'id', 'value'].map((key) => attributes.get(key))
@@ -36,12 +36,12 @@ const describeControl = (tag: Tag): readonly string[] => {
 }
 
 export interface Form {
-  /** `post /form`. */
+  /** The method and the path, such as `post /form`. */
   readonly target: string
   readonly controls: ReadonlySet<string>
 }
 
-/** The forms of a page. */
+/** Returns the forms of a page. */
 export const readForms = (tags: readonly Tag[]): readonly Form[] => {
   const forms: { target: string; controls: Set<string> }[] = []
   let isOpen = false

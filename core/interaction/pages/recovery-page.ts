@@ -1,7 +1,10 @@
 import { definePage, showAccount, type AccountOnPage, type FormPage } from './page.js'
 import { sample } from './sample.js'
 
-/** What a recovery link leads to. Fields `csrf` and `link`; button `#recovery-continue` uses the link up. */
+/**
+ * The page that a recovery link opens. The form sends `csrf` and `link`; the button `#recovery-continue` uses up the
+ * link.
+ */
 export interface RecoveryPage extends FormPage {
   readonly account: AccountOnPage
   readonly link: string

@@ -1,4 +1,7 @@
-/** Stands in every text that comes from people and clients; a page that has it as it is does not escape its values. */
+/**
+ * This is part of every sample text that comes from people and clients. A page that contains it unchanged does not
+ * escape its values.
+ */
 export const unescaped = '<signet-sample>'
 
 const name = `Sample ${unescaped} "name" & 'more'`
@@ -12,7 +15,7 @@ const client = {
 }
 const form = { action: '/form', csrf: 'csrf-of-the-sample' }
 
-/** What the samples of pages are made of. */
+/** The data that the samples of pages are made from. */
 export const sample = {
   name,
   client,

@@ -2,25 +2,25 @@ import { showClient, type ClientOnPage } from './client-on-page.js'
 import { definePage, initialOf, type ClientFormPage } from './page.js'
 import { sample } from './sample.js'
 
-/** Somebody who is signed in in this browser, on the page where one of them is chosen. */
+/** A person who is signed in in this browser, on the page where one account is chosen. */
 export interface ChoiceOnPage {
-  /** What the buttons of this person send. */
+  /** The value that the buttons of this person send. */
   readonly id: string
   readonly name: string
-  /** Tells people of the same name apart. */
+  /** Distinguishes people with the same name. */
   readonly secondName?: string | undefined
-  /** The client has this person in mind. */
+  /** The client suggested this person. */
   readonly isHinted: boolean
 }
 
-/** Fields `csrf`, and one of `account` and `sign_out` with the id of a person; or `decision`: `cancel`. */
+/** The form sends `csrf`, and either `account` or `sign_out` with the id of a person, or `decision`: `cancel`. */
 export interface SelectPage extends ClientFormPage {
-  /** Absent where no client waits. */
+  /** Absent when no client waits. */
   readonly client?: ClientOnPage
   readonly accounts: readonly ChoiceOnPage[]
-  /** Where somebody else signs in. */
+  /** The URL where another person signs in. */
   readonly otherUrl: string
-  /** The account that was chosen is signed in no more. */
+  /** The chosen account is no longer signed in. */
   readonly problem?: 'gone'
   readonly cancel?: boolean
 }

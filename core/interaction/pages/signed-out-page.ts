@@ -5,11 +5,11 @@ import { sample } from './sample.js'
 export interface SignedOutPage {
   /** The client that sent the person. */
   readonly client?: ClientOnPage
-  /** Where the client begins a sign-in. */
+  /** The URL where a sign-in at the client begins. */
   readonly backUrl?: string
-  /** Where a client that registered itself wants the browser: in any scheme that it registered. */
+  /** The URL that a self-registered client wants the browser to return to, in any scheme that it registered. */
   readonly returnUrl?: string
-  /** Who is still signed in in this browser. Field `csrf`; button `#logout-all`. */
+  /** People who are still signed in in this browser. The form sends `csrf`; its button is `#logout-all`. */
   readonly others?: FormPage & { readonly names: readonly string[] }
 }
 

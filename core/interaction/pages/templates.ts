@@ -6,24 +6,24 @@ import { readViews } from './view-files.js'
 
 export interface TemplateOptions {
   readonly theme: Pick<Theme, 'brand' | 'byClient' | 'views'>
-  /** What stands over each page where the brand has neither logo nor name. */
+  /** The heading of each page when the brand has neither a logo nor a name. */
   readonly name: string
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
 }
 
-/** What a view is given, beside what every page has. */
+/** The data of a view, in addition to what every page has. */
 export interface ViewData {
   readonly title: string
-  /** Whose request the page belongs to: the page has the brand of this client. */
+  /** The client whose request the page belongs to. The page has the brand of this client. */
   readonly clientId?: string | undefined
   readonly [name: string]: unknown
 }
 
 /**
- * Renders `views/{view}.eta` to a whole document. Every interpolation is escaped. Views write their texts by
- * `it.t('login.title')`, and `it.around('login.to_client')` gives what stands before and after a name.
+ * Renders `views/{view}.eta` to a complete document. Every interpolation is escaped. Views get their texts by
+ * `it.t('login.title')`, and `it.around('login.to_client')` returns what comes before and after a name.
  */
 export type Render = (view: string, data: ViewData) => string
 
@@ -44,7 +44,9 @@ const escapes: Readonly<Record<string, string>> = {
 }
 const escapeMarkup = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => escapes[sign] ?? '')
 
-/** What is the same on every page of a language is written into its templates, and not looked up for each page. */
+/**
+ * Writes what is the same on every page of a language into its templates, so that it is not looked up for each page.
+ */
 const writeConstants = (template: string, translator: Translator, asset: (name: string) => string): string =>
   template
     .replaceAll(/<%=\s*it\.t\('([\w.]+)'\)\s*%>/g, (_, key: string) => escapeMarkup(translator.text(key)))
@@ -52,8 +54,8 @@ const writeConstants = (template: string, translator: Translator, asset: (name: 
     .replaceAll(/<%=\s*it\.(language|dir)\s*%>/g, (_, name: 'language' | 'dir') => translator[name])
 
 /**
- * Compiles every view for the language of the words when it gets them, so that a broken one stops the start and rendering reads
- * no file.
+ * Compiles every view for the language of a translator at once, so that a broken view stops the start and rendering
+ * reads no files.
  */
 export const compileTemplates = (options: TemplateOptions): ((translator: Translator) => Render) => {
   const { theme, assets, assetsPath } = options
@@ -71,7 +73,7 @@ export const compileTemplates = (options: TemplateOptions): ((translator: Transl
       name: name ?? options.name,
       logo: logo && asset(logo),
       logoDark: logoDark && asset(logoDark),
-      /** Of the product, where the deployment has no name of its own. */
+      /** The seal of the product is shown when the deployment has no name of its own. */
       hasSeal: name === undefined,
       icon: { url: asset(icon), type: find(icon).contentType },
       sheets: sheets.map(asset),
@@ -99,7 +101,7 @@ export const compileTemplates = (options: TemplateOptions): ((translator: Transl
     if (plainly === undefined) return render
     return (view, data) => {
       if (view !== 'error') return render(view, data)
-      // What goes wrong on the page of errors would have no page.
+      // An error while rendering the error page could not be shown on any page.
       try {
         return render(view, data)
       } catch {

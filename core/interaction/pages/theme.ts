@@ -5,38 +5,38 @@ import { replaceableViews } from './view-files.js'
 
 /** A link at the foot of each page. */
 export interface BrandLink {
-  /** By language tag; absent: it leads to help. */
+  /** The title by language tag. When absent, the link leads to help. */
   readonly title?: Readonly<Record<string, string>> | undefined
   readonly url: string
 }
 
-/** Whose pages these are. Pictures and stylesheets are names of assets. */
+/** The brand that owns the pages. Pictures and stylesheets are given as names of assets. */
 export interface Brand {
   readonly name?: string | undefined
   readonly logo?: string | undefined
   readonly logoDark?: string | undefined
   readonly icon?: string | undefined
-  /** After those of the pages, in this order. */
+  /** Stylesheets that follow those of the pages, in this order. */
   readonly sheets: readonly string[]
   readonly links: readonly BrandLink[]
-  /** On the sign-in page, where people look for them. */
+  /** The link to help on the sign-in page, where people look for it. */
   readonly help?: string | undefined
   readonly forgotPassword?: string | undefined
   readonly register?: string | undefined
 }
 
-/** What a deployment makes of the pages. */
+/** The deployment's customisation of the pages. */
 export interface Theme {
   readonly brand: Brand
-  /** On the pages of a client's requests, by `client_id`. */
+  /** Brands for the pages of a client's requests, by `client_id`. */
   readonly byClient: ReadonlyMap<string, Brand>
-  /** What they name. */
+  /** The assets that the brands name. */
   readonly assets: ReadonlyMap<string, Asset>
-  /** Templates in place of those in `views/`, by name without ending. */
+  /** Templates that replace those in `views/`, by name without extension. */
   readonly views: ReadonlyMap<string, string>
 }
 
-/** The pages as they come. */
+/** The pages without any customisation. */
 export const plainTheme: Theme = {
   brand: { sheets: [], links: [] },
   byClient: new Map(),
@@ -58,7 +58,7 @@ interface BrandOptions extends Accent {
     | undefined
 }
 
-/** The section `ui` of a configuration; of a file with mistakes members may be missing. */
+/** The section `ui` of a configuration. Members may be missing when the file has mistakes. */
 export interface ThemeOptions extends BrandOptions {
   readonly favicon?: string | undefined
   readonly stylesheet?: string | undefined
@@ -67,14 +67,14 @@ export interface ThemeOptions extends BrandOptions {
 }
 
 export interface ThemeFault {
-  /** Within the section: `['clients', 'teller', 'logo']`. */
+  /** The path within the section: `['clients', 'teller', 'logo']`. */
   readonly path: readonly string[]
   readonly message: string
 }
 
 const mebibyte = 1_048_576
 
-/** How files of each kind begin, in hexadecimal. */
+/** The first bytes of files of each kind, in hexadecimal. */
 const beginnings: Readonly<Record<string, string>> = {
   'image/png': '89504e47',
   'image/jpeg': 'ffd8ff',
@@ -82,7 +82,7 @@ const beginnings: Readonly<Record<string, string>> = {
   'image/x-icon': '00000100',
 }
 
-/** A picture that is none would be missing on every page. */
+/** Finds a file that is not the picture it claims to be, because the picture would be missing on every page. */
 const findPictureFault = ({ contentType, body }: Asset): string | undefined => {
   const beginning = beginnings[contentType]
   const isSvg = contentType === 'image/svg+xml'
@@ -91,7 +91,10 @@ const findPictureFault = ({ contentType, body }: Asset): string | undefined => {
   return isRight ? undefined : `is not what its ending says: ${contentType}`
 }
 
-/** The policy of the pages lets a stylesheet load nothing that Signet does not serve. */
+/**
+ * Finds what a stylesheet would load from elsewhere, because the policy of the pages lets it load only what Signet
+ * serves.
+ */
 const findSheetFault = ({ contentType, body }: Asset): string | undefined => {
   if (!contentType.startsWith('text/css')) return 'must be a stylesheet: .css'
   const text = body.toString('utf8').replaceAll(/\/\*[^]*?\*\//g, '')
@@ -101,15 +104,15 @@ const findSheetFault = ({ contentType, body }: Asset): string | undefined => {
     : undefined
 }
 
-/** Each returns in words why something cannot be read. */
+/** Reads files and folders. Each member returns a description when something cannot be read. */
 export interface ThemeFiles {
-  /** The contents of a file. */
+  /** Returns the contents of a file. */
   read(path: string): Buffer | string
-  /** Paths of what is in a folder. */
+  /** Returns the paths of the contents of a folder. */
   list(path: string): readonly string[] | string
 }
 
-/** Reads the files that the section names, and finds what is wrong with them and with the colours. */
+/** Reads the files that the section names, and finds problems with them and with the colours. */
 export const createTheme = (
   ui: ThemeOptions,
   { read, list }: ThemeFiles,
@@ -135,7 +138,7 @@ export const createTheme = (
     const asset = createAsset(file, body)
     const fault = asset === undefined ? 'has an ending that is not known' : findFault(asset)
     if (asset === undefined || fault !== undefined) return fail(fault ?? '')
-    // Named by what it is, so that no file takes the place of another one.
+    // The name contains the version of the content, so that no file replaces another one.
     return keep(`brand-${asset.version}${extname(file).toLowerCase()}`, asset)
   }
 
@@ -200,7 +203,7 @@ export const createTheme = (
     const colour = colours(options, path)
     return {
       ...brand,
-      // The logo of one brand and the name of another would say two things.
+      // The logo of one brand with the name of another would be contradictory.
       ...(its.name !== undefined && { ...its, icon: its.logo ?? brand.icon }),
       ...(colour.length > 0 && { sheets: [...colour, ...own] }),
       links: linksOf(options) ?? brand.links,

@@ -1,6 +1,6 @@
 import type { Translator } from '../languages/translator.js'
 
-/** What a page says to somebody who has guessed too often. */
+/** Returns the text for a person who has guessed too often. */
 export const tooManyText = (translator: Translator, retryAfterSeconds: number): string => {
   if (retryAfterSeconds > 90) return translator.count('attempts.minutes', Math.ceil(retryAfterSeconds / 60))
   if (retryAfterSeconds > 1) return translator.count('attempts.seconds', Math.ceil(retryAfterSeconds))

@@ -4,43 +4,49 @@ import { findAuthTime, signInOf } from '../../oauth/subjects/subject-end.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore, RevocationStore } from '../../storage/ports.js'
 
-/** What is stored of the link of a person. There is one at a time: another one takes its place. */
+/** The stored part of a person's recovery link. Each person has at most one; a new one replaces it. */
 export interface RecoveryLink {
   readonly subject: string
-  /** Names the link and what is done with it in the audit log. Public. */
+  /** Identifies the link, and what is done with it, in the audit log. It is public. */
   readonly id: string
-  /** Hash of the secret in the link. */
+  /** The hash of the secret in the link. */
   readonly hash: string
-  /** Seconds since the epoch: an end of the subject after it ends the link, as it ends sign-ins. */
+  /** This is in seconds since the epoch. A later end of the subject also ends the link, as it ends sign-ins. */
   readonly issuedAt: number
-  /** For password managers and authenticator apps. */
+  /** The username for password managers and authenticator apps. */
   readonly username?: string
   readonly used?: true
 }
 
-/** What is at a link. `why` is for the audit log alone. */
+/** The result of looking up a link. `why` is for the audit log only. */
 export type FoundLink =
   | { readonly outcome: 'good'; readonly link: RecoveryLink }
-  /** `subject`: the secret is right, and comes late. */
+  /** `subject` is present when the secret is right but too late. */
   | { readonly outcome: 'refused'; readonly why: string; readonly subject?: string }
 
-/** Links with which people who have lost what they sign in with set it up again. Everything throws `Unavailable`. */
+/**
+ * Links with which people who have lost their means of signing in set them up again. Every member throws
+ * `Unavailable`.
+ */
 export interface RecoveryLinks {
-  /** The value that the link has, which nothing else knows. A link that the person had is good for nothing from here on. */
+  /**
+   * Returns the value of the link, which is stored nowhere else. The previous link of the person is invalid from now
+   * on.
+   */
   issue(
     person: { readonly subject: string; readonly id: string; readonly username?: string },
     ttlSeconds: number,
   ): Promise<string>
-  /** Uses nothing up. */
+  /** Looks up a link without using it up. */
   find(value: string): Promise<FoundLink>
-  /** Uses a link up in one atomic step: of N callers, in any number of processes, one gets true. */
+  /** Uses up a link in one atomic step: of N callers, in any number of processes, one gets true. */
   redeem(value: string): Promise<boolean>
 }
 
-/** Seconds for which a link is good at the most. */
+/** The longest validity of a link, in seconds. */
 export const longestLink = 86_400
 
-/** The address of a link: its value is in the query, which no log of ours has. */
+/** Returns the URL of a link. Its value is in the query, which our logs never contain. */
 export const recoveryUrl = (issuer: string, value: string): string => `${issuer}/recovery?link=${value}`
 
 const form = /^([\w-]{43})\.([\w-]{43})$/
@@ -52,7 +58,8 @@ interface LinksOptions {
 }
 
 /**
- * `auth_time` of what begins now, whatever has ended before. Seconds since the epoch. Throws `Unavailable`.
+ * Returns the `auth_time` of what begins now, regardless of what has ended before, in seconds since the epoch. Throws
+ * `Unavailable`.
  */
 export const beginsNow = async (
   revocations: Pick<RevocationStore, 'endedBefore'>,
@@ -68,7 +75,7 @@ export const createRecoveryLinks = ({ store, revocations, clock }: LinksOptions)
     const secret = newOpaqueToken()
     const issuedAt = await beginsNow(revocations, subject, clock)
     const link = { subject, id, hash: hashOpaqueToken(secret), issuedAt, ...(username !== undefined && { username }) }
-    // By the person: the link before it is overwritten in the same step.
+    // The record is stored by person, so that the same step overwrites the previous link.
     await store.put(hashOpaqueToken(subject), link, { ttlSeconds })
     return `${hashOpaqueToken(subject)}.${secret}`
   },
@@ -91,7 +98,7 @@ export const createRecoveryLinks = ({ store, revocations, clock }: LinksOptions)
     const hash = hashOpaqueToken(secret)
     return store.update<boolean>(handle, (current, expiresAt) => {
       if (current === undefined || current.used || !isSameText(current.hash, hash)) return { result: false }
-      // Kept, so that the audit log can say why it is refused from here on.
+      // The record is kept so that the audit log can say why the link is refused from now on.
       return { result: true, write: { record: { ...current, used: true }, expiresAt } }
     })
   },

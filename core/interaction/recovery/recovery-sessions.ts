@@ -6,14 +6,14 @@ import type { Cookies } from '../cookies.js'
 import type { RecoveryLink } from './recovery-links.js'
 
 /**
- * Somebody at `/account` with a recovery link, in one browser. It is no sign-in: nothing but that page looks for it. Stored
- * under the hash of its cookie.
+ * A person at `/account` with a recovery link, in one browser. It is not a sign-in: only that page looks for it. It
+ * is stored under the hash of its cookie.
  */
 export interface RecoverySession {
   readonly subject: string
   /** The id of the link. */
   readonly sid: string
-  /** Seconds since the epoch, as the other: an end of the subject after it ends it, too. */
+  /** This and the other time are in seconds since the epoch. A later end of the subject also ends the session. */
   readonly authTime: number
   readonly expiresAt: number
   readonly username?: string
@@ -24,20 +24,25 @@ export interface FoundRecovery {
   readonly recovery: RecoverySession
 }
 
-/** Everything throws `Unavailable`. */
+/** Every member throws `Unavailable`. */
 export interface RecoverySessions {
-  /** Undefined for a cookie that is missing, unknown or over. Without a cookie no store is asked. */
+  /**
+   * Returns undefined for a cookie that is missing, unknown or expired. Without a cookie it does not read the store.
+   */
   find(cookie: string | undefined): Promise<FoundRecovery | undefined>
-  /** For the person of a link. */
+  /** Opens a session for the person of a link. */
   open(link: RecoveryLink): Promise<FoundRecovery>
-  /** Goes on after the person has ended all that there was by a new password. Nothing happens when it has ended otherwise. */
+  /**
+   * Continues the session after the person has ended everything else with a new password. Does nothing when it ended
+   * for another reason.
+   */
   renew(found: FoundRecovery): Promise<void>
   end(found: FoundRecovery): Promise<void>
-  /** The `Set-Cookie` value for it; without one, that takes the cookie away. */
+  /** Returns the `Set-Cookie` value for the session, or one that removes the cookie when none is given. */
   setCookie(found?: FoundRecovery): string
 }
 
-/** Seconds: as long as it takes to set up an authenticator app in peace. */
+/** In seconds: enough time to set up an authenticator app without haste. */
 export const recoverySeconds = 900
 
 interface SessionsOptions {
@@ -69,7 +74,7 @@ export const createRecoverySessions = ({ store, revocations, clock, cookies }: S
       return { cookie, recovery }
     },
     async renew({ cookie, recovery: { subject } }) {
-      // As a sign-in that begins after the end, and be it in the same millisecond.
+      // This counts as a sign-in that begins after the end, even within the same millisecond.
       const authTime = await findAuthTime(revocations, subject, clock() + 1)
       if (authTime === undefined) return
       await store.update(hashOpaqueToken(cookie), (current, expiresAt) => ({
