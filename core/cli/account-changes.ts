@@ -44,14 +44,14 @@ export const removeWhom = async (options: WhoOptions): Promise<void> => {
 
 export interface SetPasswordOptions extends AccountOptions {
   readonly passwordStdin?: true
-  /** Removes passkeys, the authenticator app and recovery codes, too. */
+  /** Also removes passkeys, the authenticator app and recovery codes. */
   readonly factors?: true
 }
 
 /** Implements `signet accounts set-password`. The password comes from the terminal or standard input, never from the arguments. */
 export const setPasswordOf = async (username: string, options: SetPasswordOptions): Promise<void> => {
   const config = await readDeployment(options)
-  // The prompt comes after this check, so that no password is typed in vain.
+  // This check comes before the prompt, so that no password is typed in vain.
   demandChangeable(config, username)
   const password = await (options.passwordStdin ? readPassword() : askPassword())
   const input = { username, password, hasher: createPasswordHasher(), removeFactors: options.factors === true }

@@ -128,7 +128,7 @@ const oneAccount = (accounts: Command, name: string, description: string): Comma
     .addOption(configOption())
     .addOption(jsonOption())
 
-/** Reads `name=value`; the value is JSON where it parses, else text. */
+/** Reads `name=value`. The value is JSON if it parses as JSON, and otherwise text. */
 const collectClaim = (written: string, before: JsonObject = {}): JsonObject => {
   const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(written) ?? []
   if (name === undefined) throw new InvalidArgumentError('Write name=value.')

@@ -20,7 +20,7 @@ const describeFactor = ({ id, kind, name, backedUp, left, createdAt, lastUsedAt 
 
 const detailOf = ({ name, left }: ListedFactor): string => name ?? (left === undefined ? '' : `${String(left)} left`)
 
-/** Implements `signet accounts factors`. The audit log has who looks at what protects a person. */
+/** Implements `signet accounts factors`. The audit log records who looks at the factors that protect a person. */
 export const printFactors = async (options: WhoOptions): Promise<void> => {
   const config = await readDeployment(options)
   const factors = await administer(config, (administration, by) => listFactors(administration, by, whoOf(options)))
@@ -39,14 +39,14 @@ const printFactorList = (factors: readonly ListedFactor[]): void =>
     }),
   )
 
-/** Describes what became of the factors of a person, for `--json`. */
+/** Describes what happened to the factors of a person, for `--json`. */
 export const factorsInJson = ({ state, factors, approvals, method }: FactorsAfter) => ({
   [state === 'removed' ? 'factors_removed' : 'factors_kept']: factors.map(describeFactor),
   [state === 'removed' ? 'approvals_ended' : 'approvals_waiting']: approvals,
   ...(method !== undefined && { signs_in_by: method }),
 })
 
-/** Says with what a person still signs in, and how to end it; `how` is what removes all of it. */
+/** Prints what a person can still sign in with, and how to end it. `how` is the command that removes all of it. */
 export const printFactorsAfter = ({ state, factors, approvals, method }: FactorsAfter, how: string): void => {
   if (factors.length > 0) {
     print(

@@ -55,7 +55,7 @@ const describe = ({ sub, username, source, method, claims, disabled = false }: F
   ...{ disabled, claims },
 })
 
-/** Warns of claims that nobody gets. */
+/** Warns about claims that no client receives. */
 export const printClaimWarnings = (warnings: readonly ClaimWarning[]): void => {
   for (const { claim, message } of warnings) printError(`warning: claim ${claim}: ${message}`)
 }
@@ -66,7 +66,7 @@ export interface AddAccountOptions extends AccountOptions {
   readonly claim?: JsonObject
 }
 
-/** `add` and `update` say both. */
+/** Both `add` and `update` print this. */
 export const alreadyConfigured = 'The configuration has an account with this username or subject.'
 export const usernameTaken = 'The username is taken.'
 
@@ -74,7 +74,7 @@ export const usernameTaken = 'The username is taken.'
 export const addAccountTo = async (username: string, options: AddAccountOptions): Promise<void> => {
   const config = await readDeployment(options)
   const { sub, claim: claims = {} } = options
-  // The prompt comes after this check, so that no password is typed in vain.
+  // This check comes before the prompt, so that no password is typed in vain.
   if (isConfiguredAccount(config, { username, sub })) throw new CommandFailed(alreadyConfigured)
   const password = await (options.passwordStdin ? readPassword() : askPassword())
   const hasher = createPasswordHasher()

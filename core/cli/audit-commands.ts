@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { CountCommandOptions, ReconcileCommandOptions, VerifyCommandOptions } from './audit.js'
 import { collect, demand, jsonOption, nameConfig, optionalConfig, wideOption } from './options.js'
 
-/** The audit log. */
+/** Adds the commands for the audit log. */
 export const addAuditCommands = (audit: Command): void => {
   audit
     .command('verify')

@@ -17,14 +17,14 @@ export interface ReconcileCommandOptions {
   readonly json?: true
 }
 
-/** CloudTrail knows nothing of their keys. */
+/** CloudTrail does not record the keys of these signers. */
 const outsideTrail = new Set<unknown>(['signers/local', 'signers/pkcs11'])
 
 const explain = (error: unknown): never => {
   throw error instanceof RecordsUnreadable ? new CommandFailed(error.message) : error
 }
 
-/** Secrets of the file need not be there: only names are read. */
+/** Reads the configuration as written. Its secrets need not exist, because only names are read. */
 const readWritten = async (file: string | undefined): Promise<ConfigReading['salvaged']> => {
   if (file === undefined) return {}
   const { salvaged, problems } = await readConfig(file, process.env)
@@ -35,7 +35,7 @@ const readWritten = async (file: string | undefined): Promise<ConfigReading['sal
 const logsOf = ({ audit }: ConfigReading['salvaged']): readonly string[] =>
   typeof audit === 'object' && audit.file !== undefined ? [audit.file] : []
 
-/** `signet audit reconcile`: exit code 1 when the two logs do not tell of the same signatures. */
+/** Implements `signet audit reconcile`. The exit code is 1 when the two logs do not record the same signatures. */
 export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<void> => {
   const { cloudtrail, from, until } = options
   const config = await readWritten(options.config)
@@ -83,7 +83,7 @@ export interface CountCommandOptions {
   readonly json?: true
 }
 
-/** `signet audit count`. */
+/** Implements `signet audit count`. */
 export const countAudit = async (files: readonly string[], options: CountCommandOptions): Promise<void> => {
   const { from, until, json } = options
   const audit = files.length === 0 ? await findLogs(options) : files
@@ -107,24 +107,27 @@ export interface VerifyCommandOptions {
   readonly json?: true
 }
 
-/** `signet audit verify`: exit code 1 when a line is not what its writer wrote, or not where, and when there is none. */
+/**
+ * Implements `signet audit verify`. The exit code is 1 when a line was altered or moved, and when there is no line at
+ * all.
+ */
 export const verifyAuditFiles = async (files: readonly string[], options: VerifyCommandOptions): Promise<void> => {
   const { partial = false, head: heads = [], json } = options
   const logs = files.length === 0 ? await findLogs(options) : files
   const found = await verifyAudit(logs.map(readLines), { partial, heads }).catch(explain)
-  // An empty file would pass for a whole log.
+  // Otherwise an empty file would pass as a complete log.
   if (found.lines === 0) throw new CommandFailed('The log is empty: nothing was verified.')
   if (found.faults.length + found.lostHeads.length > 0) process.exitCode = 1
   if (json) return printJson(found)
   printVerification(found)
 }
 
-/** Without a configuration, standard input. */
+/** Without a configuration, the log is read from standard input. */
 const findLogs = async ({ config: file }: { readonly config?: string }): Promise<readonly string[]> => {
   if (file === undefined) return ['-']
   const logs = logsOf(await readWritten(file))
   if (logs.length === 0) throw new CommandFailed('The audit log of this configuration is not a file: name the files.')
-  // What is verified is said, since nobody has named it.
+  // The names of the logs are printed, because the command line did not name them.
   for (const log of logs) printError(`audit log: ${log}`)
   return logs
 }

@@ -8,7 +8,10 @@ export interface CheckOptions {
   readonly json?: true
 }
 
-/** `signet check`: a line for each problem and exit code 1, or what was found to be in order. */
+/**
+ * Implements `signet check`. It prints a line for each problem and exits with 1, or prints what was found to be in
+ * order.
+ */
 export const check = async ({ config: file, json }: CheckOptions): Promise<void> => {
   try {
     const checked = await checkConfiguration(file, process.env)

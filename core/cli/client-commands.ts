@@ -4,7 +4,7 @@ import type { AddClientOptions, MetadataOptions } from './client-metadata.js'
 import type { ClientOptions, RemoveOptions, RotateOptions } from './clients.js'
 import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
 
-/** Clients in the records store. */
+/** Adds the commands for clients in the records store. */
 export const addClientCommands = (clients: Command): void => {
   clients
     .command('list')

@@ -12,7 +12,7 @@ export interface AddClientOptions extends MetadataOptions {
   readonly clientId?: string
 }
 
-/** What `add` and `update` take as metadata. */
+/** Metadata options of `add` and `update`. */
 export interface MetadataOptions extends ClientOptions {
   readonly name?: string
   readonly applicationType?: string
@@ -36,7 +36,7 @@ const notAdded = {
   subject: 'This id is the subject of a person: the tokens of both would have it as sub (RFC 9700 section 4.15).',
 } as const
 
-/** `signet clients add`: prints a generated secret this once; the store gets its hash. */
+/** Implements `signet clients add`. A generated secret is printed only this once; the store gets its hash. */
 export const addClientTo = async (options: AddClientOptions): Promise<void> => {
   const checked = await checkDeployment(options)
   const written = await readMetadata(options)
@@ -56,7 +56,10 @@ const notUpdated = {
   id: 'The id of a client cannot be changed.',
 } as const
 
-/** `signet clients update`: the metadata that is given replaces what there is; `null` in the file removes a member. */
+/**
+ * Implements `signet clients update`. The given metadata replaces the existing members; `null` in the file removes a
+ * member.
+ */
 export const updateClientOf = async (clientId: string, options: MetadataOptions): Promise<void> => {
   const metadata = await readMetadata(options)
   if (Object.keys(metadata).length === 0) throw new CommandFailed(notUpdated.empty)
@@ -77,7 +80,7 @@ export const updateClientOf = async (clientId: string, options: MetadataOptions)
   print(`Updated ${clientId}`)
 }
 
-/** The metadata of the file, under that of the options. Throws `CommandFailed`. */
+/** Reads the metadata of the file; that of the options takes precedence. Throws `CommandFailed`. */
 const readMetadata = async (options: MetadataOptions): Promise<JsonObject> => ({
   ...(options.file !== undefined && (await readMetadataFile(options.file))),
   ...fromFlags(options),

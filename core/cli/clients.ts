@@ -91,11 +91,11 @@ const removeOne = async (clientId: string, options: ClientOptions): Promise<void
 }
 
 export interface RotateOptions extends ClientOptions {
-  /** The previous secret stays valid for so many seconds. */
+  /** The number of seconds for which the previous secret stays valid. */
   readonly overlap?: number
 }
 
-/** Implements `signet clients rotate-secret`, which prints the new secret this once. */
+/** Implements `signet clients rotate-secret`, which prints the new secret only this once. */
 export const rotateSecret = async (clientId: string, options: RotateOptions): Promise<void> => {
   const config = await readDeployment(options)
   const { overlap } = options
@@ -135,7 +135,7 @@ export const setDisabled = async (clientId: string, disabled: boolean, options: 
   print(`${disabled ? 'Disabled' : 'Enabled'} ${clientId}`)
 }
 
-/** Prints the id of a client and the secret that was generated for it: nothing shows it again. */
+/** Prints the id of a client and the secret that was generated for it. The secret cannot be shown again. */
 export const printCredentials = (client_id: string, generated: string | undefined, { json }: ClientOptions): void => {
   if (json) return printJson({ client_id, ...(generated !== undefined && { client_secret: generated }) })
   print(`client_id      ${client_id}`)

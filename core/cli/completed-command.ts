@@ -1,26 +1,26 @@
-/** A word of the command line, with what the help says of it. */
+/** A word of the command line, with its description from the help. */
 export interface Word {
   readonly name: string
   readonly description: string
 }
 
 export interface CompletedOption extends Word {
-  /** `-c`. */
+  /** The short form, such as `-c`. */
   readonly short: string | undefined
-  /** What follows it: nothing, the name of a file, one of some words, or anything. */
+  /** What follows the option: nothing, the name of a file, one of several words, or anything. */
   readonly value: 'none' | 'file' | 'any' | readonly string[]
 }
 
-/** What a person may type for it. */
+/** Returns what a person may type for the option. */
 export const namesOf = ({ name, short }: CompletedOption): readonly string[] =>
   short === undefined ? [name] : [name, short]
 
 /** One command, as a shell completes it. */
 export interface CompletedCommand {
-  /** `keys create`; empty: the program. */
+  /** The path, such as `keys create`. It is empty for the program itself. */
   readonly path: string
   readonly commands: readonly Word[]
   readonly options: readonly CompletedOption[]
-  /** Words that its first argument may be; `file`: the name of one. */
+  /** The words that its first argument may be. `file` means that the argument is a file name. */
   readonly argument: 'none' | 'file' | readonly string[]
 }

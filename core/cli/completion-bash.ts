@@ -2,7 +2,7 @@ import { namesOf, type CompletedCommand } from './completed-command.js'
 
 const words = (list: readonly string[]): string => `'${list.join(' ')}'`
 
-/** Bash: an empty answer has it complete the names of files. */
+/** Returns the script for Bash. An empty answer makes Bash complete file names. */
 export const bashScript = (commands: readonly CompletedCommand[]): string => {
   const paths = commands.map(({ path }) => `'${path}'`).filter((path) => path !== "''")
   const values = commands.flatMap(({ path, options }) =>

@@ -11,7 +11,7 @@ const lineOf = (path: string, { name, short, value, description }: CompletedOpti
   return `complete -c signet ${at(path)} -l ${name.slice(2)}${letter}${given} -d ${quote(description)}`
 }
 
-/** Fish, with what each command and option does. */
+/** Returns the script for Fish, with a description of each command and option. */
 export const fishScript = (commands: readonly CompletedCommand[]): string => {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '')
   const lines = commands.flatMap(({ path, commands: inner, options, argument }) => [

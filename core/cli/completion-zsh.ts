@@ -2,7 +2,7 @@ import { namesOf, type CompletedCommand, type CompletedOption, type Word } from 
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** In the form of `_describe`: a colon ends the word. */
+/** Formats words for `_describe`, where a colon ends the word. */
 const described = (list: readonly Word[]): string =>
   `(${list.map(({ name, description }) => quote(`${name.replaceAll(':', '\\:')}:${description}`)).join(' ')})`
 
@@ -11,7 +11,7 @@ const answerOf = ({ value }: CompletedOption): string => {
   return value === 'file' ? '_files' : ':'
 }
 
-/** Zsh, with what each command and option does. */
+/** Returns the script for Zsh, with a description of each command and option. */
 export const zshScript = (commands: readonly CompletedCommand[]): string => {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '')
   const values = commands.flatMap(({ path, options }) =>

@@ -10,7 +10,7 @@ export type Shell = keyof typeof scripts
 
 export const shells = Object.keys(scripts) as readonly Shell[]
 
-/** The script that completes `program` in a shell. */
+/** Returns the script that completes `program` in a shell. */
 export const createCompletion = (shell: Shell, program: Command): string => scripts[shell](describe(program))
 
 const describe = (command: Command, path = ''): readonly CompletedCommand[] => {

@@ -13,7 +13,7 @@ import type { Unavailable } from '../unavailable.js'
 import { CommandFailed } from './failure.js'
 import { printError } from './output.js'
 
-/** `start` serves this without a configuration. */
+/** `start` serves this configuration when none is given. */
 export const demoConfigFile = join(packageRoot, 'config', 'default.yaml')
 
 /** Every command of a deployment has these options. */
@@ -29,7 +29,10 @@ export const readDeployment = (options: DeploymentOptions): Promise<Config> =>
 export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConfiguration> =>
   checkConfiguration(options.config, process.env)
 
-/** Throws `CommandFailed` for an embedded store that is not there: a command in another folder would work on an empty one. */
+/**
+ * Throws `CommandFailed` when an embedded store does not exist. Otherwise a command in the wrong folder would work on
+ * an empty one.
+ */
 const demandStores = async (config: Config): Promise<void> => {
   const missing = await findMissingStore(config)
   if (missing === undefined) return
@@ -39,7 +42,10 @@ const demandStores = async (config: Config): Promise<void> => {
   )
 }
 
-/** Does `work` on the deployment's stores and closes them. The service may run meanwhile. Throws `CommandFailed`, `Unavailable`. */
+/**
+ * Runs `work` on the deployment's stores and closes them. The service may run at the same time. Throws
+ * `CommandFailed`, `Unavailable`.
+ */
 export const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
   await demandStores(config)
   await using stores = await openStores(config, Date.now)
@@ -47,8 +53,8 @@ export const withStores = async <T>(config: Config, work: (stores: Stores) => Pr
 }
 
 /**
- * Opens what changes need, does `work`, which is the change of one command, and closes all of it. The service may run meanwhile.
- * Throws `CommandFailed`, `Unavailable`.
+ * Opens what changes need, runs `work`, which makes the change of one command, and closes everything. The service may
+ * run at the same time. Throws `CommandFailed`, `Unavailable`.
  */
 export const administer = async <T>(
   config: Config,
@@ -60,24 +66,24 @@ export const administer = async <T>(
   return await work({ config, stores, clock: Date.now, audit, unrecorded: reportUnrecorded }, actedHere('command'))
 }
 
-/** The result of the command is still to be shown: a secret is nowhere else. */
+/** The result of the command must still be shown, because a secret exists nowhere else. */
 const reportUnrecorded = ({ component, message }: Unavailable): void => {
   printError(`${component}: ${message}. The change was made, but the audit log has only its beginning.`)
   process.exitCode = 1
 }
 
-/** Does `work` with what the plugins contribute. Throws `CommandFailed`, `ConfigurationError`, `Unavailable`. */
+/** Runs `work` with what the plugins contribute. Throws `CommandFailed`, `ConfigurationError`, `Unavailable`. */
 export const withPlugins = async <T>(
   checked: CheckedConfiguration,
   work: (registries: Registries, stores: Stores) => Promise<T>,
 ): Promise<T> => {
   await demandStores(checked.config)
-  // Commands without plugins do not wait for what this loads.
+  // The module is loaded here so that commands without plugins do not wait for it.
   const { withRegistries } = await import('../host/with-registries.js')
   return withRegistries(checked, { clock: Date.now, log: noLog }, work)
 }
 
-/** Does what `administer` does for a change that needs what the plugins contribute. */
+/** Does the same as `administer`, for a change that needs what the plugins contribute. */
 export const administerPlugins = <T>(
   checked: CheckedConfiguration,
   work: (administration: Administration, operator: Operator, registries: Registries) => Promise<T>,
@@ -89,6 +95,9 @@ export const administerPlugins = <T>(
     return await work(administration, actedHere('command'), registries)
   })
 
-/** Opens the audit log. One on standard output is written to standard error: standard output has the results of commands. */
+/**
+ * Opens the audit log. A log on standard output is written to standard error instead, because standard output carries
+ * the results of commands.
+ */
 export const openAuditBeside = async (config: Config): Promise<AuditFile> =>
   config.audit === 'stdout' ? openAuditOnErrors(config.issuer, Date.now) : openAudit(config, Date.now)

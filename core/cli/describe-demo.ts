@@ -5,7 +5,7 @@ import { packageVersion } from '../package-root.js'
 import { demoConfigFile } from './deployment.js'
 import { heading } from './output.js'
 
-/** What to try next, for those who started the service without a configuration. */
+/** Describes what to try next after a start without a configuration. */
 export const describeDemo = (
   config: Config,
   demo: Demo,

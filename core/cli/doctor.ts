@@ -9,13 +9,13 @@ import { bad, good, print, printError, printJson } from './output.js'
 import { printTable, type Cell } from './table.js'
 
 export interface DoctorOptions {
-  /** Absent with `compare`. */
+  /** Absent when `compare` is given. */
   readonly config?: string
   readonly compare?: readonly string[]
   readonly json?: true
 }
 
-/** `signet doctor`: exit code 1 when anything is wrong. */
+/** Implements `signet doctor`. The exit code is 1 when anything is wrong. */
 export const doctor = async ({ config: file, compare: files, json }: DoctorOptions): Promise<void> => {
   const [left, right] = files ?? []
   if (left !== undefined && right !== undefined) return compare(left, right, json === true)
@@ -29,7 +29,7 @@ export const doctor = async ({ config: file, compare: files, json }: DoctorOptio
   else printExamination(found)
 }
 
-/** Adds to `wrong` every problem, and of which file, if there is any. */
+/** Adds every problem to `wrong`, with the file that it is in, if there is one. */
 const findConfiguration = async (file: string, wrong: Problem[]): Promise<CheckedConfiguration | undefined> => {
   try {
     return await checkConfiguration(file, process.env)
@@ -40,7 +40,7 @@ const findConfiguration = async (file: string, wrong: Problem[]): Promise<Checke
   }
 }
 
-/** `empty` is what the same command prints as JSON of configurations that are in order. */
+/** Prints the problems. `empty` is the JSON that the same command prints for configurations that are in order. */
 const printWrong = (problems: readonly Problem[], empty: object, json: boolean): void => {
   process.exitCode = 1
   if (json) return printJson({ ...empty, problems })
@@ -63,7 +63,7 @@ const toJson = ({ parts, keys, ...rest }: Examination) => ({
 
 const milliseconds = (time: number | undefined): string => (time === undefined ? '' : `${time.toFixed(1)} ms`)
 
-/** What is wrong is printed once, below the tables, with its path. */
+/** Each problem is printed once, below the tables, with its path. */
 const judge = (verdict: string, sound: boolean): Cell =>
   sound ? { text: verdict, tone: 'green' } : { text: 'failed', tone: 'red' }
 

@@ -1,4 +1,7 @@
-/** How each command is used: what follows `signet`, by the path of the command. Help and tests read it. */
+/**
+ * Examples of each command, without the leading `signet`, by the path of the command. Both the help and the tests use
+ * them.
+ */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   start: ['start', 'start --config my.yaml', 'start --port 3100', 'start --watch --config my.yaml'],
   check: ['check my.yaml', 'check my.yaml --json'],

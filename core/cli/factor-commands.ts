@@ -9,7 +9,7 @@ import {
 } from './options.js'
 import type { FactorOptions } from './principal-factors.js'
 
-/** What a principal proves itself with at its enrolment. */
+/** Adds the commands for the factors that a principal proves itself with at its enrolment. */
 export const addFactorCommands = (principals: Command): void => {
   addFactorOptions(
     principals

@@ -6,7 +6,7 @@ import { KeyRefused } from '../keys/ports.js'
 import { Unavailable } from '../unavailable.js'
 import { printError } from './output.js'
 
-/** A command that cannot do what was asked, in sentences for the operator. */
+/** A command that cannot do what was asked. The message consists of sentences for the operator. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
@@ -15,8 +15,9 @@ const describeSystemError = ({ code, path, message = '' }: Partial<NodeJS.ErrnoE
   code === 'ENOENT' && path !== undefined ? `${path}: there is no such file` : message
 
 /**
- * What a package with a native part says advises to install again, whatever the reason was: in a minimal container, a library of the
- * system is missing. Every cause has the reason of one file that was tried. Undefined for other errors.
+ * Describes why a package with a native part cannot be loaded. The package itself always advises to install it again,
+ * but in a minimal container a system library is missing. Each cause names the reason for one file that was tried.
+ * Returns undefined for other errors.
  */
 const describeNativeFailure = (error: unknown): string | undefined => {
   if (!(error instanceof Error) || !error.message.startsWith('Cannot find native binding')) return undefined
@@ -33,7 +34,7 @@ const describeNativeFailure = (error: unknown): string | undefined => {
 
 let isVerbose = false
 
-/** Whether problems are printed with the stack of the module that threw. */
+/** Sets whether problems are printed with the stack of the module that threw. */
 export const setVerbose = (wanted: boolean): void => {
   isVerbose = wanted
 }
@@ -45,16 +46,16 @@ export const printProblems = (problems: readonly Problem[], output: (text: strin
   }
 }
 
-/** As `--json` prints them. */
+/** Returns the problems as `--json` prints them. */
 export const withoutStacks = (problems: readonly Problem[]): readonly Problem[] =>
   problems.map(({ stack: _stack, ...problem }) => problem)
 
 /**
- * Prints what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. A worker has a
- * code of its own for what waiting does not cure.
+ * Prints what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. A worker
+ * exits with a separate code when waiting cannot help.
  */
 export const reportFailure = (error: unknown): number => {
-  // Commander has printed the error already, or help or the version was asked for.
+  // Commander has already printed the error, the help or the version.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   const native = describeNativeFailure(error)
   if (native !== undefined) printError(native)

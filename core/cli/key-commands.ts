@@ -4,7 +4,7 @@ import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
 import type { PlanKeysOptions } from './plan-keys.js'
 
-/** The keys of a deployment. */
+/** Adds the commands for the keys of a deployment. */
 export const addKeyCommands = (keys: Command): void => {
   keys
     .command('list')

@@ -26,7 +26,10 @@ export interface ListKeysOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-/** `signet keys list`: from the configuration and the clock alone, so that it answers while a signer is away. */
+/**
+ * Implements `signet keys list`. It uses only the configuration and the clock, so that it works while a signer is
+ * unavailable.
+ */
 export const printKeys = async (options: ListKeysOptions): Promise<void> => {
   const config = await readDeployment(options)
   const now = Date.now()
@@ -58,10 +61,10 @@ export interface CreateKeyOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-/** Milliseconds. An HSM may take its time for an RSA key. */
+/** This is in milliseconds. An HSM can take long to create an RSA key. */
 const createBudgetMs = 60_000
 
-/** `signet keys create`: makes a key, prints what `keys:` needs for it, after the key has signed once. */
+/** Implements `signet keys create`. It creates a key, lets it sign once, and prints what `keys:` needs for it. */
 export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { alg, signer: name } = options
   const reading = await readConfig(options.config, process.env)
@@ -69,7 +72,7 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   if (reading.salvaged.keys?.some((key) => key?.kid === kid)) {
     throw new CommandFailed(`The configuration already has a key ${kid}.`)
   }
-  // The rest of the file need not be right: it may still wait for this key.
+  // The rest of the file need not be valid, because it may still wait for this key.
   const entry = reading.salvaged.signers?.[name]
   const own = reading.problems.filter(({ path }) => path === '' || `${path}.`.startsWith(`signers.${name}.`))
   if (own.length > 0) throw new ConfigurationError(own)
@@ -77,7 +80,7 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { signers, problems } = await loadModules({ plugins: [], signers: { [name]: entry } }, resolve(reading.file))
   if (problems.length > 0) throw new ConfigurationError(reading.locate(problems))
 
-  // What a signer does of its own accord is for whoever creates a key to see.
+  // The person who creates a key should see what a signer does by itself.
   const log = {
     ...noLog,
     warn: (message: string, fields: JsonObject = {}) => printError(describeWarning(message, fields)),
@@ -88,7 +91,7 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const signal = AbortSignal.timeout(createBudgetMs)
   const ref = await provider.create(options.ref ?? kid, alg, signal)
   const failure = await tryKey(provider, ref, alg, signal)
-  // The key is there, whatever its signature says: only these lines name it.
+  // The key exists even if its signature fails, and only these lines name it.
   const works = failure === undefined
   printError(
     `Created${works ? '' : ', but it cannot sign yet'}. Add this to \`keys:\` in ${reading.file}${works ? ', in order of preference' : ' once it can'}:`,
@@ -108,7 +111,7 @@ const describeWarning = (message: string, fields: JsonObject): string =>
     ),
   ].join(' ')
 
-/** Undefined when a signature of the new key verifies with its public half. */
+/** Returns undefined when a signature of the new key verifies with its public key. */
 const tryKey = async (provider: SignerProvider, ref: string, alg: JwsAlg, signal: AbortSignal): Promise<unknown> => {
   try {
     const signer = await provider.open(ref, alg, signal)

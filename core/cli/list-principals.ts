@@ -16,10 +16,13 @@ export interface ListOptions extends PrincipalsOptions {
 
 type Row = ReturnType<typeof describePrincipal> & { readonly id: string }
 
-/** Rows that people still read. */
+/** The most rows that people will read. */
 const tableLimit = 1000
 
-/** `signet principals list`: JSON Lines are printed as they are read, so that any number of them fits. */
+/**
+ * Implements `signet principals list`. JSON Lines are printed as they are read, so that memory does not limit their
+ * number.
+ */
 export const printPrincipals = async (options: ListOptions): Promise<void> => {
   const { config } = await readRegistered(options)
   const { json, jsonLines, limit = json || jsonLines ? Infinity : tableLimit } = options
@@ -29,7 +32,7 @@ export const printPrincipals = async (options: ListOptions): Promise<void> => {
   await withStores(config, async (stores) => {
     for await (const { id, ...standing } of listPrincipals({ config, stores }, options)) {
       const row = { id, ...describePrincipal(standing.enrolment.principal, standing) }
-      // One more than fits: there are more.
+      // One more row than fits means that there are more.
       if (count === limit) return printError(`There are more: --after ${last ?? ''}`)
       count += 1
       last = row.id

@@ -7,7 +7,10 @@ export interface MigrateOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-/** `signet migrate`: makes what the stores need beside records, an embedded store that is missing too, and says what it has made. The service may run meanwhile. */
+/**
+ * Implements `signet migrate`. It creates what the stores need besides records, including a missing embedded store,
+ * and prints what it has created. The service may run at the same time.
+ */
 export const migrate = async (options: MigrateOptions): Promise<void> => {
   await using stores = await openStores(await readDeployment(options), Date.now)
   const done = await migrateStores(stores)

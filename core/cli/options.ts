@@ -5,7 +5,10 @@ import { setVerbose } from './failure.js'
 import { printError } from './output.js'
 import { setWide } from './table.js'
 
-/** Refuses missing options after unknown ones, which are what was meant; commander's own order is the other. */
+/**
+ * Refuses missing options after unknown ones, because the unknown ones are what was meant. Commander itself checks in
+ * the opposite order.
+ */
 export const demand = (command: Command, ...names: readonly string[]): void => {
   const missing = command.options.find(
     (one) => names.includes(one.name()) && command.getOptionValue(one.attributeName()) == null,
@@ -24,32 +27,35 @@ class ConfigOption extends Option {
   }
 }
 
-/** The configuration of a command that needs one. */
+/** Returns the option for the configuration of a command that needs one. */
 export const configOption = (): Option => new ConfigOption('the configuration', true)
 
-/** The configuration of a command that has something to do without one, which `description` says. */
+/** Returns the option for a configuration that a command can do without. `description` says what it does then. */
 export const optionalConfig = (description: string): Option => new ConfigOption(description, false)
 
 const findConfigOption = (command: Command): ConfigOption | undefined =>
   command.options.find((one) => one instanceof ConfigOption)
 
-/** Names, on standard error, a configuration that the environment names and the command line does not. */
+/** Prints the configuration on standard error when it comes from the environment and not from the command line. */
 export const nameConfig = (command: Command): void => {
   if (command.getOptionValueSource('config') !== 'env') return
   const file = String(command.getOptionValue('config'))
-  // A variable that is set to nothing names nothing.
+  // A variable that is set to an empty value counts as unset.
   if (file === '') command.setOptionValue('config', undefined)
   else if (!cluster.isWorker) printError(`configuration: ${file} (SIGNET_CONFIG)`)
 }
 
-/** As `nameConfig`, and refuses a command without a configuration: none works on the demo by mistake. */
+/**
+ * Does the same as `nameConfig`, and refuses a command without a configuration, so that none works on the demo by
+ * mistake.
+ */
 export const requireConfig = (command: Command): void => {
   nameConfig(command)
   if (!command.getOptionValue('config'))
     command.error('error: no configuration: name it with --config FILE or in the environment variable SIGNET_CONFIG')
 }
 
-/** What comes before every command. */
+/** Runs before every command. */
 export const settle = (command: Command): void => {
   const { wide, verbose } = command.opts<{ readonly wide?: true; readonly verbose?: true }>()
   setWide(wide === true)
@@ -59,13 +65,13 @@ export const settle = (command: Command): void => {
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON')
 
-/** Of commands that print tables. */
+/** Returns the option of commands that print tables. */
 export const wideOption = (): Option => new Option('--wide', 'do not shorten tables to the width of the terminal')
 
-/** Of commands that load plugins. */
+/** Returns the option of commands that load plugins. */
 export const verboseOption = (): Option => new Option('--verbose', 'print the stack of what a plugin threw')
 
-/** What names one principal. */
+/** Adds the options that name one principal. */
 export const addPrincipalOptions = (command: Command, argument = '[subject/principal_id]'): Command =>
   command
     .argument(argument, 'the principal; or use --subject and --principal-id')
@@ -78,7 +84,10 @@ export interface PrincipalOptions {
   readonly principalId?: string
 }
 
-/** The names of a principal, from `subject/principal_id` or the options. Refuses a command that has not exactly one of both. */
+/**
+ * Returns the names of a principal, from `subject/principal_id` or the options. Refuses a command that gives neither
+ * or both.
+ */
 export const namePrincipal = (
   written: string | undefined,
   { subject, principalId }: PrincipalOptions,
@@ -96,12 +105,12 @@ export const namePrincipal = (
   return { subject: first, principalId: second }
 }
 
-/** The values of an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** Seconds, from `90m`, `24h`, `7d`. Throws `InvalidArgumentError`. */
+/** Parses `90m`, `24h` or `7d` into seconds. Throws `InvalidArgumentError`. */
 export const parseDuration = (written: string): number => {
   const [, count = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(written) ?? []
   const seconds = Number(count) * (unitSeconds[unit] ?? NaN)

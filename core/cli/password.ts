@@ -3,14 +3,14 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommandFailed } from './failure.js'
 
-/** The one line of standard input, for scripts. */
+/** Reads the only line of standard input, for scripts. */
 export const readPassword = async (): Promise<string> => {
   const [line = '', ...rest] = (await text(process.stdin)).split(/\r?\n/)
   if (rest.some((more) => more !== '')) throw new CommandFailed('Standard input holds more than one line.')
   return line
 }
 
-/** Asks twice on the terminal, showing nothing of what is typed. */
+/** Asks twice on the terminal, without showing what is typed. */
 export const askPassword = async (): Promise<string> => {
   if (!process.stdin.isTTY) throw new CommandFailed('There is no terminal for the prompt: use --password-stdin.')
   const [password = '', again] = await askSilently(['Password: ', 'Once more: '])

@@ -6,7 +6,7 @@ import { print, printJson } from './output.js'
 import { counted, type PersonOptions } from './person.js'
 
 export interface EndPersonOptions extends PersonOptions {
-  /** Passkeys, the authenticator app and recovery codes go, too, when this is true. */
+  /** When true, passkeys, the authenticator app and recovery codes are also removed. */
   readonly factors: boolean
 }
 

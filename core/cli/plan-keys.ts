@@ -15,7 +15,7 @@ export interface PlanKeysOptions extends DeploymentOptions {
 
 const none: KeyPublications = new Map()
 
-/** The plan needs no store, but knows more with one. Before the first start nothing was published. */
+/** The plan does not need a store, but is more precise with one. Before the first start nothing was published. */
 const findPublications = async (config: Config): Promise<KeyPublications> => {
   if ((await findMissingStore(config)) !== undefined) return none
   try {
@@ -23,13 +23,13 @@ const findPublications = async (config: Config): Promise<KeyPublications> => {
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
     printError(`warning: ${error.component}: ${error.message}: the publication times of the keys are unknown`)
-    // Nobody can say what a reload will refuse.
+    // Without them, the plan cannot tell what a reload will refuse.
     process.exitCode = 1
     return none
   }
 }
 
-/** `signet keys plan`. Exit code 1 when there is something to warn of. */
+/** Implements `signet keys plan`. The exit code is 1 when there is a warning. */
 export const printPlan = async (options: PlanKeysOptions): Promise<void> => {
   const config = await readDeployment(options)
   const now = Date.now()
@@ -67,7 +67,7 @@ const printTables = ({ changes, signing, published, warnings }: KeyPlan, now: nu
   for (const warning of warnings) printError(`warning: ${warning}`)
 }
 
-/** JSON has no infinity: what has no end has no `until`. */
+/** JSON cannot express infinity, so an entry without an end has no `until`. */
 const toJson = ({ changes, signing, published, warnings }: KeyPlan): unknown => {
   const end = (until: number): { until?: string } => (until === Infinity ? {} : { until: isoTime(until) })
   return {

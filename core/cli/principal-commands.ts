@@ -13,7 +13,7 @@ import { toPrincipal } from './principal-names.js'
 import type { OnePrincipalOptions, PrincipalsOptions } from './principals.js'
 import type { DenyOptions } from './waiting-principals.js'
 
-/** Who is enrolled, who may renew no more, and who waits for a person. */
+/** Adds the commands for principals that are enrolled, that may no longer renew, and that wait for a person. */
 export const addPrincipalCommands = (principals: Command): void => {
   principals
     .command('list')
@@ -73,7 +73,7 @@ export const addPrincipalCommands = (principals: Command): void => {
     })
 }
 
-/** Several names, or those of a file: a batch is revoked in one command. */
+/** Accepts several names, or a file of names, so that one command revokes a batch. */
 const addRevoke = (principals: Command): void => {
   const revoke = principals
     .command('revoke')

@@ -17,7 +17,9 @@ export interface FactorOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-/** `signet principals issue`: prints what was issued this once; the store gets it hashed or sealed. */
+/**
+ * Implements `signet principals issue`. The factor is printed only this once; the store gets it hashed or encrypted.
+ */
 export const printIssuedFactor = async (options: FactorOptions): Promise<void> => {
   const { lines, uri } = await makeFactor(options)
   if (options.json) return printJson({ ...lines, ...(uri !== undefined && { uri }) })
@@ -27,7 +29,7 @@ export const printIssuedFactor = async (options: FactorOptions): Promise<void> =
   print('Shown only once.')
 }
 
-/** Issues what a principal enrols with. Throws `CommandFailed`. */
+/** Issues the factor that a principal enrols with. Throws `CommandFailed`. */
 export const makeFactor = async (options: FactorOptions): Promise<IssuedFactor> => {
   const principal = toPrincipal(options)
   const { kind } = options
@@ -55,12 +57,12 @@ const factorFailure = (
   )
 }
 
-/** So many are issued at a time: each is some writes. */
+/** The number that are issued concurrently. Each takes several writes. */
 const atATime = 20
 
 /**
- * `signet principals issue --from`: a JSON object a line for each principal of the file, in its order. Checks the whole file
- * before it issues anything.
+ * Implements `signet principals issue --from`, which prints one JSON object per line for the principals of the file,
+ * in its order. It checks the whole file before it issues anything.
  */
 export const issueFactors = async (file: string, options: BulkOptions): Promise<void> => {
   const principals = await readPrincipalList(file, options.type)
@@ -94,7 +96,7 @@ export const issueFactors = async (file: string, options: BulkOptions): Promise<
 
 export type BulkOptions = Omit<FactorOptions, 'subject' | 'principalId'>
 
-/** `signet principals withdraw`. */
+/** Implements `signet principals withdraw`. */
 export const withdrawFactorOf = async (options: FactorOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { kind, subject, principalId: principal_id, type: principal_type } = options

@@ -8,8 +8,8 @@ import { CommandFailed } from './failure.js'
 const columns = ['subject', 'principal_id', 'principal_type'] as const
 
 /**
- * The principals of a CSV file (RFC 4180) whose first line names the columns `subject`, `principal_id` and, if not all are
- * of `type`, `principal_type`. Throws `CommandFailed` with every line that is wrong.
+ * Reads the principals of a CSV file (RFC 4180) whose first line names the columns `subject`, `principal_id` and,
+ * unless all are of `type`, `principal_type`. Throws `CommandFailed` with every line that is wrong.
  */
 export const readPrincipalList = async (file: string, type: string): Promise<readonly Principal[]> => {
   const [head = [], ...rows] = await parseCsv(await readText(file))
@@ -46,7 +46,9 @@ const readText = async (file: string): Promise<string> => {
   }
 }
 
-/** Records without empty lines. How many fields each must have is for the caller to say, of all records at once. */
+/**
+ * Returns the records without empty lines. The caller checks how many fields each must have, for all records at once.
+ */
 const parseCsv = async (text: string): Promise<readonly (readonly string[])[]> => {
   const { CsvError, parse } = await import('csv-parse/sync')
   try {

@@ -9,7 +9,7 @@ interface Written {
   readonly type: PrincipalType
 }
 
-/** The same names that can be enrolled. */
+/** Accepts the same names that can be enrolled. */
 export const toPrincipal = ({ subject, principalId, type }: Written): Principal => {
   try {
     return readPrincipal({ subject, principal_id: principalId, principal_type: type })
@@ -18,13 +18,16 @@ export const toPrincipal = ({ subject, principalId, type }: Written): Principal 
   }
 }
 
-/** As people read it; in the same form the commands take it, unless one of the two has a slash. */
+/**
+ * Returns the name as people read it. The commands accept the same form, unless one of the two parts contains a
+ * slash.
+ */
 export const nameOf = ({ subject, principalId }: Principal): string => `${subject}/${principalId}`
 
-/** What a person compares with what a device shows: the first 16 characters of a thumbprint, 96 bits. */
+/** Returns what a person compares with the display of a device: the first 16 characters of a thumbprint, 96 bits. */
 export const fingerprint = (jkt: string): string => jkt.slice(0, 16)
 
-/** Names of a principal as requests have them. */
+/** Returns the names of a principal as they appear in requests. */
 export const toWire = ({ subject, principalId: principal_id, principalType: principal_type }: Principal) => ({
   ...{ subject, principal_id, principal_type },
 })

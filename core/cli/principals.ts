@@ -20,7 +20,7 @@ export interface OnePrincipalOptions extends PrincipalsOptions {
   readonly type: PrincipalType
 }
 
-/** Names the type that was looked for: the other one may have the same names. */
+/** The message names the type that was looked for, because a principal of the other type may have the same names. */
 export const noSuch = ({ principalType }: Principal): CommandFailed => {
   const other = principalType === 'device' ? 'service' : 'device'
   return new CommandFailed(
@@ -28,7 +28,7 @@ export const noSuch = ({ principalType }: Principal): CommandFailed => {
   )
 }
 
-/** `signet principals show`. */
+/** Implements `signet principals show`. */
 export const printPrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
@@ -39,7 +39,7 @@ export const printPrincipal = async (options: OnePrincipalOptions): Promise<void
   else printYaml(shown)
 }
 
-/** `signet principals restore`. */
+/** Implements `signet principals restore`. */
 export const restore = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
@@ -49,7 +49,7 @@ export const restore = async (options: OnePrincipalOptions): Promise<void> => {
   print(`Restored ${nameOf(principal)}`)
 }
 
-/** `signet principals release`. */
+/** Implements `signet principals release`. */
 export const release = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
@@ -67,7 +67,7 @@ export const readRegistered = async (options: DeploymentOptions): Promise<Checke
   throw new CommandFailed('The configuration has no registry of principals: add plugins/attestation/registry.')
 }
 
-/** A principal as commands print it. */
+/** Describes a principal as commands print it. */
 export const describePrincipal = (principal: Principal, { enrolment, revokedAt }: PrincipalStatus) => ({
   ...toWire(principal),
   state: revokedAt === undefined ? 'active' : 'revoked',

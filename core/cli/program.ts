@@ -17,11 +17,11 @@ import { addRegistrationCommands } from './registration-commands.js'
 import { addServiceCommands } from './service-commands.js'
 
 /**
- * Runs `signet …` and sets the exit code: 0 success, 1 a problem that was reported, 2 wrong usage. Each command's code
- * is loaded when it runs, so that help and mistakes answer at once.
+ * Runs `signet …` and sets the exit code: 0 for success, 1 for a problem that was reported, 2 for wrong usage. The
+ * code of each command is loaded when it runs, so that help and errors appear at once.
  */
 export const runCommandLine = async (args: readonly string[]): Promise<void> => {
-  // A reader that takes only the first lines, such as `head`, has what it wanted.
+  // A reader that takes only the first lines, such as `head`, already has what it needs.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   try {
     await createProgram().parseAsync(args, { from: 'user' })
@@ -30,7 +30,7 @@ export const runCommandLine = async (args: readonly string[]): Promise<void> => 
   }
 }
 
-/** The tree of all commands. */
+/** Creates the tree of all commands. */
 export const createProgram = (): Command => {
   const program = new Command('signet')
     .description('OpenID Provider whose keys may live in a file, an HSM or a KMS')
@@ -41,7 +41,7 @@ export const createProgram = (): Command => {
     )
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
-    // Otherwise a value that begins with -V, such as the sid of a session, prints the version.
+    // Otherwise a value that begins with -V, such as the sid of a session, would print the version.
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help for its options.')
     .exitOverride()
@@ -65,7 +65,7 @@ export const createProgram = (): Command => {
   return program
 }
 
-/** What is about the command line itself. */
+/** Adds the commands that concern the command line itself. */
 const addMetaCommands = (program: Command): void => {
   program
     .command('completion')

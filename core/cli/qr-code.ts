@@ -1,12 +1,15 @@
 import type { WriteStream } from 'node:tty'
 import { encodeQR } from 'qr'
 
-/** Modules of white around the code (ISO/IEC 18004 §6.3.8). */
+/** The width of the white margin in modules (ISO/IEC 18004 §6.3.8). */
 const quietZone = 4
 const blackOnWhite = '\u001b[30;107m'
 const reset = '\u001b[0m'
 
-/** The text as a QR code, two modules in a character; undefined for a terminal without colours or too narrow. */
+/**
+ * Draws the text as a QR code, with two modules per character. Returns undefined when the terminal has no colours or
+ * is too narrow.
+ */
 export const drawQrCode = (
   text: string,
   terminal: Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>,

@@ -7,7 +7,7 @@ import { printError, printFields, printJson } from './output.js'
 import { noSuchPerson, whoOf, type WhoOptions } from './person.js'
 
 export interface RecoverOptions extends WhoOptions {
-  /** The link is valid for so many seconds. */
+  /** The number of seconds for which the link is valid. */
   readonly expiresIn: number
 }
 
@@ -17,7 +17,7 @@ const notIssued = {
   disabled: 'The account is disabled: enable it first.',
 } as const
 
-/** Implements `signet accounts recover`, which prints a link this once: the store gets its hash. */
+/** Implements `signet accounts recover`, which prints a link only this once; the store gets its hash. */
 export const printRecoveryLink = async (options: RecoverOptions): Promise<void> => {
   const config = await readDeployment(options)
   const { expiresIn } = options

@@ -3,7 +3,10 @@ import type { ClientOptions } from './clients.js'
 import { configOption, jsonOption, parseDuration, wideOption } from './options.js'
 import type { IssueOptions } from './registrations.js'
 
-/** Who may register clients (RFC 7591). The clients themselves are those of `signet clients`. */
+/**
+ * Adds the commands that control who may register clients (RFC 7591). The clients themselves belong to `signet
+ * clients`.
+ */
 export const addRegistrationCommands = (registrations: Command): void => {
   registrations
     .command('issue')

@@ -14,7 +14,7 @@ import { printList } from './table.js'
 
 export interface IssueOptions extends ClientOptions {
   readonly uses: number
-  /** Seconds. */
+  /** This is in seconds. */
   readonly expiresIn: number
   readonly policy?: string
   readonly note?: string
@@ -25,7 +25,10 @@ const notIssued = {
   policy: 'registration.policies of the configuration has no policy of this name.',
 } as const
 
-/** `signet registrations issue`: prints an initial access token this once; the store gets its hash. */
+/**
+ * Implements `signet registrations issue`. The initial access token is printed only this once; the store gets its
+ * hash.
+ */
 export const printNewInitialAccessToken = async (options: IssueOptions): Promise<void> => {
   const config = await readDeployment(options)
   const { uses, policy, note } = options
@@ -43,7 +46,7 @@ export const printNewInitialAccessToken = async (options: IssueOptions): Promise
   })
 }
 
-/** `signet registrations list`. */
+/** Implements `signet registrations list`. */
 export const printInitialAccessTokens = async (options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await withStores(config, (stores) => listInitialAccessTokens({ config, stores }))
@@ -67,7 +70,7 @@ export const printInitialAccessTokens = async (options: ClientOptions): Promise<
   )
 }
 
-/** `signet registrations revoke`: clients that were registered with the token stay. */
+/** Implements `signet registrations revoke`. Clients that were registered with the token stay. */
 export const revokeToken = async (id: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const result = await administer(config, (administration, by) => revokeInitialAccessToken(administration, by, id))
@@ -76,7 +79,7 @@ export const revokeToken = async (id: string, options: ClientOptions): Promise<v
   print(`Revoked ${id}`)
 }
 
-/** `signet registrations rotate-token`: for a client that has lost the token of its registration. */
+/** Implements `signet registrations rotate-token`, for a client that has lost its registration access token. */
 export const rotateTokenOf = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const result = await administer(config, (administration, by) => rotateRegistrationToken(administration, by, clientId))

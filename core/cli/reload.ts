@@ -24,14 +24,14 @@ interface Answer {
     readonly forced?: readonly Problem[]
     readonly warnings?: readonly Problem[]
     readonly problems?: readonly Problem[]
-    /** Workers, where some have the new configuration and some have not. */
+    /** The workers that have the new configuration, when others do not have it. */
     readonly reloaded?: readonly number[]
     readonly not_reloaded?: readonly number[]
     readonly error_description?: string
   }
 }
 
-/** `signet reload`: asks the running service, by its admin listener, to reload its file. */
+/** Implements `signet reload`, which asks the running service, through its admin listener, to reload its file. */
 export const reload = async (options: ReloadOptions): Promise<void> => {
   const { salvaged } = await readConfig(options.config, process.env)
   const { host = '127.0.0.1', port = 3001, token, tls } = salvaged.admin ?? {}
@@ -64,7 +64,10 @@ export const reload = async (options: ReloadOptions): Promise<void> => {
   process.exitCode = 1
 }
 
-/** The service has the certificate that the configuration names; its issuer and its names do not count. */
+/**
+ * The service must present exactly the certificate that the configuration names. Its issuer and its names are not
+ * checked.
+ */
 const pinned = (cert: string): RequestOptions => {
   const { raw } = new X509Certificate(cert)
   return {

@@ -10,7 +10,7 @@ import { readPrincipalList } from './principal-list.js'
 import { nameOf, toWire } from './principal-names.js'
 import { noSuch, readRegistered, type PrincipalsOptions } from './principals.js'
 
-/** `signet principals revoke` with one name. */
+/** Implements `signet principals revoke` with one name. */
 export const revokeOne = async (principal: Principal, options: PrincipalsOptions): Promise<void> => {
   const { config } = await readRegistered(options)
   const [failure] = await revokeAll(config, [principal])
@@ -19,11 +19,14 @@ export const revokeOne = async (principal: Principal, options: PrincipalsOptions
   print(`Revoked ${nameOf(principal)}. It gets no new attestation; ${whatRemains(config)}`)
 }
 
-/** `signet principals revoke --from`: checks the whole file before it revokes anything. */
+/** Implements `signet principals revoke --from`. It checks the whole file before it revokes anything. */
 export const revokePrincipalsOf = async (file: string, type: string, options: PrincipalsOptions): Promise<void> =>
   revokeSeveral(await readPrincipalList(file, type), options)
 
-/** `signet principals revoke` with several names: revokes all that it can, and exits with 1 when that is not all of them. */
+/**
+ * Implements `signet principals revoke` with several names. It revokes all that it can, and exits with 1 when some
+ * remain.
+ */
 export const revokeSeveral = async (principals: readonly Principal[], options: PrincipalsOptions): Promise<void> => {
   const { config } = await readRegistered(options)
   const failures = await revokeAll(config, principals)
@@ -40,7 +43,7 @@ export const revokeSeveral = async (principals: readonly Principal[], options: P
   print(`Revoked ${count}${revoked.length === 0 ? '' : `. They get no new attestation; ${whatRemains(config)}`}`)
 }
 
-/** Why each of them was not revoked, in their order; undefined: it was. */
+/** Returns why each of them was not revoked, in their order. Undefined means that it was revoked. */
 const revokeAll = async (
   config: Config,
   principals: readonly Principal[],

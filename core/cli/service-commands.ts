@@ -15,7 +15,7 @@ import {
 import type { ReloadOptions } from './reload.js'
 import type { StartOptions } from './start.js'
 
-/** The service itself, and what its operator asks about it. */
+/** Adds the commands that run the service and those by which its operator inspects it. */
 export const addServiceCommands = (program: Command): void => {
   program
     .command('start')

@@ -5,7 +5,7 @@ import { WorkerFailed, type WorkerStarted } from '../workers/worker-pool.js'
 import type { Logger } from '../observe/logger.js'
 import { CommandFailed } from './failure.js'
 
-/** The process above the workers, until `stopped`. */
+/** Runs the process that supervises the workers, until `stopped`. */
 export const startAbove = async (
   checked: CheckedConfiguration,
   log: Logger,
@@ -29,14 +29,14 @@ export const startAbove = async (
   log.info('stopped')
 }
 
-/** One of the workers: serves until the process above it says so, has gone, or SIGTERM. */
+/** Runs one worker. It serves until the supervising process stops it or exits, or until SIGTERM. */
 export const startAsWorker = async (
   checked: CheckedConfiguration,
   socket: string,
   log: Logger,
   graceMs: number,
 ): Promise<void> => {
-  // A terminal sends these to every process; the one above decides.
+  // A terminal sends these signals to every process, and the supervising process decides what to do.
   process.on('SIGINT', () => undefined).on('SIGHUP', () => undefined)
   const stopping = new AbortController()
   const stopped = new Promise<void>((stop) => {

@@ -15,25 +15,25 @@ import { print, printError } from './output.js'
 import { makeFactor } from './principal-factors.js'
 import { startAbove, startAsWorker } from './start-workers.js'
 
-/** An orchestrator that kills after 30 seconds still sees an orderly end. */
+/** An orchestrator that kills the process after 30 seconds still sees an orderly shutdown. */
 const graceMs = 25_000
 
-/** Milliseconds at the end for what was printed to go out. */
+/** Milliseconds at the end in which printed output can still be written. */
 const printMs = 1000
 
 export interface StartOptions {
-  /** Absent: the demo. */
+  /** When absent, the demo is served. */
   readonly config?: string
-  /** In place of the port of the configuration. */
+  /** Replaces the port of the configuration. */
   readonly port?: number
 }
 
-/** `signet start`: serves until SIGTERM or SIGINT. */
+/** Implements `signet start`, which serves until SIGTERM or SIGINT. */
 export const start = async (options: StartOptions): Promise<void> => {
   try {
     await serve(options)
   } finally {
-    // A reader that hangs keeps no service from its end.
+    // A reader that hangs must not keep the service from exiting.
     setTimeout(() => process.exit(), printMs).unref()
   }
 }
@@ -55,16 +55,16 @@ const serve = async (options: StartOptions): Promise<void> => {
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())
   let reload = (): void => log.warn('The configuration was not reloaded: the service has not started')
-  // From the beginning: a signal that nobody takes ends the process.
+  // This is set from the beginning, because an unhandled signal ends the process.
   process.on('SIGHUP', () => reload())
   const starting = startHost(checked, { clock: Date.now, log, stopping: stopping.signal, ...(demo && { demo }) })
   const host = await starting.catch(async (error: unknown) => {
-    // What went wrong is the last thing on the screen.
+    // The error must be the last thing on the screen.
     await log.flush()
     if (!stopping.signal.aborted) throw error
   })
   if (host === undefined) return log.info('stopped', { signal: await stopped })
-  // The log has what came of it.
+  // The log records the result.
   reload = () => void host.reload({ force: false, by: actedHere('sighup') }).catch(() => undefined)
   log.info('started', { ...build, issuer: config.issuer, ...host.listening })
   await log.flush()
@@ -76,25 +76,25 @@ const serve = async (options: StartOptions): Promise<void> => {
 }
 
 /**
- * What cannot be printed is the audit log's matter, which refuses until it can be again (F34). A reader of it that has gone
- * does not come back: the next start of the process gets another.
+ * The audit log handles output that cannot be printed: it refuses until printing works again (F34). If the reader of
+ * the audit log on standard output is gone, it does not come back; the next start of the process gets another one.
  */
 const survivePrinting = (log: Logger, isAudit: boolean): void => {
   process.stdout.removeAllListeners('error').on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code !== 'EPIPE' || !isAudit) return
     printError('Nobody reads standard output any longer, and the audit log goes there.')
-    // Lines that nobody will read must not keep the process from its end.
+    // Lines that nobody will read must not keep the process from exiting.
     void log.flush().then(() => process.exit(1))
   })
 }
 
-/** A person at the terminal sees nothing else for that time. */
+/** Without it, a person at the terminal would see nothing during the delay. */
 const announceDelay = ({ shutdown: { delay_secs: seconds } }: Config): void => {
   if (process.stdout.isTTY && seconds > 0)
     printError(`Waiting ${String(seconds)} s for load balancers (shutdown.delay_secs). Press Ctrl+C again to stop now.`)
 }
 
-/** What the demo's device enrols with: new at every start, as the rest of the demo is. */
+/** Issues the secret that the demo's device enrols with. Like the rest of the demo, it is new at every start. */
 const issueSecret = async ({ device }: Demo): Promise<string | undefined> => {
   if (device === undefined) return undefined
   const { subject, principalId, principalType: type } = device
@@ -102,10 +102,16 @@ const issueSecret = async ({ device }: Demo): Promise<string | undefined> => {
   return (await makeFactor(wanted)).lines['secret']
 }
 
-/** In the environment of a service that `start --watch` runs: it ends with the process above it, whatever ended that. */
+/**
+ * Is set in the environment of a service that `start --watch` runs. The service ends with its parent process,
+ * whatever ended that.
+ */
 export const watchedVariable = 'SIGNET_WATCHED'
 
-/** The first signal to stop, or the end of the process that watches files for this one. A second one ends the process at once, and so does what nobody has caught. */
+/**
+ * Resolves at the first signal to stop, or when the process that watches files for this one ends. A second signal
+ * ends the process at once, and so does an uncaught error.
+ */
 const untilStopped = (log: Logger): Promise<NodeJS.Signals> =>
   new Promise((stop) => {
     let stopping = false

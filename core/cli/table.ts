@@ -1,12 +1,12 @@
 import Table from 'cli-table3'
 import { colored, print, show, type Tone } from './output.js'
 
-/** Text, or text with a colour. An empty cell shows as `-`. */
+/** Text, with or without a colour. An empty cell is shown as `-`. */
 export type Cell = string | { readonly text: string; readonly tone: Tone }
 
 let isWide = false
 
-/** Whether tables are as wide as what they hold. */
+/** Sets whether tables are as wide as their contents. */
 export const setWide = (wanted: boolean): void => {
   isWide = wanted
 }
@@ -15,7 +15,7 @@ const sides = ['top', 'bottom', 'left', 'right', 'mid', 'top-mid', 'top-left', '
 const corners = ['bottom-right', 'left-mid', 'mid-mid', 'right-mid']
 const noBorders = Object.fromEntries<string>([...sides, ...corners].map((name) => [name, '']))
 const gap = '  '
-/** Fewer characters of a cell say nothing. */
+/** A cell with fewer characters would be meaningless. */
 const leastWidth = 8
 
 const textOf = (cell: Cell): string => {
@@ -23,7 +23,7 @@ const textOf = (cell: Cell): string => {
   return text === '' ? '-' : show(text)
 }
 
-/** Widths of columns that together fit into `total`: the widest give way first. */
+/** Returns column widths that fit into `total` together. The widest columns shrink first. */
 export const fitWidths = (natural: readonly number[], total: number): readonly number[] => {
   const widths = [...natural]
   let over = widths.reduce((sum, width) => sum + width + gap.length, -gap.length) - total
@@ -36,7 +36,7 @@ export const fitWidths = (natural: readonly number[], total: number): readonly n
   return widths
 }
 
-/** Ends say more than middles: of ids, names and ARNs. */
+/** The ends of ids, names and ARNs say more than their middles. */
 export const cutMiddle = (text: string, width: number): string => {
   if (text.length <= width) return text
   const end = Math.floor((width - 1) / 2)
@@ -44,8 +44,8 @@ export const cutMiddle = (text: string, width: number): string => {
 }
 
 /**
- * Columns without borders, so that `awk` and people read the same lines. On a terminal a table is no wider than that, unless
- * `setWide` asked for it.
+ * Prints columns without borders, so that `awk` and people can read the same lines. On a terminal a table is no wider
+ * than the terminal, unless `setWide` allowed it.
  */
 export const printTable = (head: readonly string[], rows: readonly (readonly Cell[])[]): void => {
   const natural = head.map((name, column) =>
@@ -69,7 +69,7 @@ export const printTable = (head: readonly string[], rows: readonly (readonly Cel
   print(table.toString().replaceAll(/ +$/gm, ''))
 }
 
-/** A table of `what`, or a line that says that there are none. */
+/** Prints a table of `what`, or a line that says that there are none. */
 export const printList = (what: string, head: readonly string[], rows: readonly (readonly Cell[])[]): void => {
   if (rows.length === 0) print(`No ${what}.`)
   else printTable(head, rows)

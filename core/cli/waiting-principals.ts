@@ -11,7 +11,7 @@ import { printList } from './table.js'
 const noApprovals = (): CommandFailed =>
   new CommandFailed('The configuration has no second factor that a person approves: add plugins/attestation/approval.')
 
-/** `signet principals waiting`. */
+/** Implements `signet principals waiting`. */
 export const printWaiting = async (options: PrincipalsOptions): Promise<void> => {
   const checked = await checkDeployment(options)
   const rows = await withPlugins(checked, ({ secondFactors }) => listWaitingEnrolments(secondFactors))
@@ -32,7 +32,7 @@ export const printWaiting = async (options: PrincipalsOptions): Promise<void> =>
   )
 }
 
-/** `signet principals approve` and `deny`. */
+/** Implements `signet principals approve` and `deny`. */
 export const decideWaiting = async (
   id: string,
   decision: 'approve' | 'deny',
@@ -59,7 +59,7 @@ export interface DenyOptions extends PrincipalsOptions {
   readonly kind?: string
 }
 
-/** `signet principals deny --address` and `--all`. */
+/** Implements `signet principals deny --address` and `--all`. */
 export const denyWaiting = async (options: DenyOptions): Promise<void> => {
   const checked = await checkDeployment(options)
   const { kind, address } = options

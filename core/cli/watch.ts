@@ -7,12 +7,12 @@ import { demoConfigFile } from './deployment.js'
 import { printError } from './output.js'
 import { watchedVariable, type StartOptions } from './start.js'
 
-/** Milliseconds: editors write a file in several steps. */
+/** In milliseconds. Editors write a file in several steps. */
 const settleMs = 100
 
 /**
- * What the service reads: configurations, secrets and code, and the link that Kubernetes replaces when a ConfigMap or Secret
- * changes. What it writes, its store and its logs, has other names.
+ * Recognises what the service reads: configurations, secrets and code, and the link that Kubernetes replaces when a
+ * ConfigMap or Secret changes. The files that it writes, its store and its logs, have other names.
  */
 const isSource = (name: string): boolean => /\.(?:ya?ml|json|[cm]?js|pem)$|^\.\.data$/.test(name)
 
@@ -21,8 +21,8 @@ export interface WatchOptions extends StartOptions {
 }
 
 /**
- * `signet start --watch`: a service that starts again when its configuration, or a plugin beside it, changes; for
- * development. Resolves when it was stopped by a signal.
+ * Implements `signet start --watch`, for development: a service that restarts when its configuration, or a plugin
+ * next to it, changes. Resolves after a signal has stopped it.
  */
 export const startWatched = async ({ config, port, verbose }: WatchOptions): Promise<void> => {
   const file = config ?? demoConfigFile
@@ -47,14 +47,14 @@ export const startWatched = async ({ config, port, verbose }: WatchOptions): Pro
       printError('The service has ended. It starts again when a file changes.')
       await Promise.race([changes.next, stopped])
     }
-    // A terminal sends its signal to the service, too, which would end at once at a second one.
+    // A terminal also sends its signal to the service, which would exit at once at a second one.
     if (!(stopping.signal.reason === 'SIGINT' && process.stdin.isTTY)) service.kill('SIGTERM')
     await ended
     if (!isStopping()) printError('A file has changed: starting again.')
   }
 }
 
-/** Of the configuration, of what it extends, and of its own plugins. Nothing else is read again. */
+/** Returns the folders of the configuration, of what it extends, and of its own plugins. Nothing else is read again. */
 const findFolders = async (file: string): Promise<ReadonlySet<string>> => {
   const { sources, salvaged } = await readConfig(file, process.env)
   const uses = [...(salvaged.plugins ?? []), ...Object.values(salvaged.signers ?? {})].map((entry) => entry?.use ?? '')
