@@ -5,10 +5,10 @@ import type { Client } from './client.js'
 import { findUnprovenSector } from './sector.js'
 
 /**
- * What keeps a client from having the sector that it names (OIDC Core §8.1, OIDC Registration §5): the document behind
- * `sector_identifier_uri` must be a JSON array of texts with every redirect URI. Asked when a client is added or changed, and
- * never later. `operator`: somebody vouches for the client; `registration`: it registers itself. Throws nothing of the client's
- * making: a document that cannot be fetched is a problem, too.
+ * Finds what keeps a client from having the sector that it names (OIDC Core §8.1, OIDC Registration §5): the document
+ * behind `sector_identifier_uri` must be a JSON array of strings with every redirect URI. It is called when a client
+ * is added or changed, and never later. `operator`: an operator vouches for the client; `registration`: the client
+ * registers itself. A document that cannot be fetched is reported as a problem and not thrown.
  */
 export type CheckSector = (client: Client, by: 'operator' | 'registration') => Promise<readonly MetadataProblem[]>
 
@@ -26,7 +26,10 @@ const readUris = (body: Uint8Array): readonly string[] | undefined => {
   }
 }
 
-/** `fetch` by the outbound rules of the deployment: no redirect, 64 KiB, two seconds, no private address unless allowed. */
+/**
+ * `fetch` follows the outbound rules of the deployment: no redirect, 64 KiB, two seconds, no private address unless
+ * allowed.
+ */
 export const createCheckSector = (fetch: OutboundFetch): CheckSector => {
   const findDocumentFault = async (uri: string, redirectUris: readonly string[]): Promise<string | undefined> => {
     let body: Uint8Array

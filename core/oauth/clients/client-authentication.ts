@@ -4,7 +4,7 @@ import { OAuthError, withDetails, type ErrorDetails } from '../errors.js'
 import type { SecretGuesses } from './secret-guesses.js'
 
 export interface ClientAuthenticationOptions {
-  /** By `token_endpoint_auth_method`. */
+  /** The authenticators by `token_endpoint_auth_method`. */
   readonly authenticators: ReadonlyMap<string, ClientAuthenticator>
   readonly clients: Pick<ClientDirectory, 'find'>
   readonly guesses: SecretGuesses
@@ -17,14 +17,14 @@ export interface AuthenticatedClient extends ProvenClient {
 
 type Found = Detection & { readonly authenticator: ClientAuthenticator }
 
-/** By an attestation of the client and a proof of its key (draft-ietf-oauth-attestation-based-client-auth). */
+/** The client sends an attestation and a proof of its key (draft-ietf-oauth-attestation-based-client-auth). */
 export const attestedClient = 'attest_jwt_client_auth'
 
 const refusal = 'Client authentication failed.'
 const refused = (reason: string, details: ErrorDetails = {}) =>
   new OAuthError('invalid_client', refusal, { ...details, reason })
 
-/** The refusals of `detect` name its method. */
+/** Calls `detect` and adds the method's name to its refusals. */
 const detectBy = (authenticator: ClientAuthenticator, request: TokenRequest): Found | undefined => {
   try {
     const detected = authenticator.detect(request)
@@ -35,13 +35,13 @@ const detectBy = (authenticator: ClientAuthenticator, request: TokenRequest): Fo
   }
 }
 
-/** How many credentials a request carries, known to a plugin or not (RFC 6749 §2.3, RFC 7521 §4.2). */
+/** Counts the credentials of a request, whether or not a plugin knows them (RFC 6749 §2.3, RFC 7521 §4.2). */
 const countCredentials = ({ params, header }: TokenRequest): number =>
   Number(header('authorization') !== undefined) +
   Number(params.has('client_secret')) +
   Number(params.has('client_assertion'))
 
-/** A signed credential cannot be guessed. */
+/** Only these methods send a secret; a signed credential cannot be guessed. */
 const sendsSecret = ({ method }: ClientAuthenticator): boolean => method.startsWith('client_secret_')
 
 /**
@@ -51,7 +51,10 @@ const sendsSecret = ({ method }: ClientAuthenticator): boolean => method.startsW
 export const createClientAuthentication = ({ authenticators, clients, guesses }: ClientAuthenticationOptions) => {
   const methods = [...authenticators.values()]
 
-  /** What the request may mean: one method that proves something, or those that the client may have registered. */
+  /**
+   * Returns what the request may mean: one method that proves something, or those that the client may have
+   * registered.
+   */
   const detect = (request: TokenRequest): readonly [Found, ...Found[]] => {
     const found: Found[] = []
     let proven = 0
@@ -101,7 +104,10 @@ export const createClientAuthentication = ({ authenticators, clients, guesses }:
     }
   }
 
-  /** The methods that the request may use: one that proves something, or those that the client may have registered. */
+  /**
+   * These are the methods that the request may use: one that proves something, or those that the client may have
+   * registered.
+   */
   return async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
     try {
       return await authenticate(request, signal)

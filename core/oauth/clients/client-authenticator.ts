@@ -8,25 +8,25 @@ import type { SenderConstraint } from '../grants/grant.js'
 /** The parts of a request that a client authentication method sees. */
 export interface TokenRequest {
   readonly params: ReadonlyMap<string, string>
-  /** The endpoint that was asked: `POST`, and a path below the issuer such as `/token`. */
+  /** The endpoint that was called: `POST`, and a path below the issuer such as `/token`. */
   readonly method: string
   readonly path: string
   /**
-   * The client's id and secret from `Authorization: Basic`, as `readBasic` reads them: once, however many methods ask.
-   * Throws `invalid_client` when it is malformed.
+   * The client's id and secret from `Authorization: Basic`, as `readBasic` reads them. The header is read once,
+   * however many methods ask for it. Throws `invalid_client` when it is malformed.
    */
   basicCredentials(): BasicCredentials | undefined
-  /** A header of the request by its lower-case name. */
+  /** Returns a header of the request by its lower-case name. */
   header(name: string): string | undefined
   /** The certificate of mutual TLS. It proves that the sender has its key, and nothing more. */
   readonly clientCertificate: ClientCertificate | undefined
-  /** The caller's address, through trusted proxies only. */
+  /** The caller's address. Only trusted proxies can set it by a header. */
   readonly address: string
 }
 
 export interface BasicCredentials {
   readonly clientId: string
-  /** May be empty, which proves nothing. */
+  /** The secret may be empty, which proves nothing. */
   readonly secret: string
 }
 
@@ -35,8 +35,8 @@ export interface Detection<E = unknown> {
   readonly clientId: string
   readonly evidence: E
   /**
-   * The parameters name the client and prove nothing: the request may mean another method as well, which the client's
-   * registration decides. A certificate beside it is one that the connection has, whatever it is used for.
+   * The parameters name the client and prove nothing. The request may use another method as well, which the client's
+   * registration decides. A certificate beside it is merely the one of the connection, whatever it is used for.
    */
   readonly unproven?: true
 }
@@ -45,11 +45,11 @@ export interface Detection<E = unknown> {
 export interface ProvenClient {
   readonly confirmation?: SenderConstraint
   /**
-   * The thumbprint of the key of this instance of the client (draft-ietf-oauth-attestation-based-client-auth): refresh tokens that
-   * come of the request are bound to it.
+   * The thumbprint of the key of this instance of the client (draft-ietf-oauth-attestation-based-client-auth).
+   * Refresh tokens that this request leads to are bound to it.
    */
   readonly instanceJkt?: string
-  /** The DPoP proof of the request, where that proved the client: it was checked, and the endpoint claims it. */
+  /** The DPoP proof of the request, if it proved the client. It has been checked, and the endpoint claims it. */
   readonly dpop?: DpopProof
 }
 
@@ -57,7 +57,10 @@ export interface ProvenClient {
 export interface ClientAuthenticator<E = unknown> {
   /** The value of `token_endpoint_auth_method`. */
   readonly method: string
-  /** Whether the request uses this method. Pure: no store, no network. Throws `OAuthError` when it uses it wrongly. */
+  /**
+   * Tells whether the request uses this method. It is pure: it uses no store and no network. Throws `OAuthError` when
+   * the request uses the method wrongly.
+   */
   detect(request: TokenRequest): Detection<E> | undefined
   /** Resolves when the evidence proves the client; throws `OAuthError('invalid_client')` or `Unavailable`. */
   authenticate(client: Client, evidence: E, signal: AbortSignal): Promise<ProvenClient>
@@ -87,7 +90,7 @@ export const readBasic = (header: string | undefined): BasicCredentials | undefi
   const encoded = header.slice(6).trim()
   if (encoded.length > 4096 || encoded === '') throw malformed()
   const bytes = Buffer.from(encoded, 'base64')
-  // What is not base64, Buffer skips: it does not come back.
+  // Buffer skips characters that are not base64, so such a text does not survive the round trip.
   if (bytes.toString('base64') !== encoded) throw malformed()
   if (!isUtf8(bytes)) throw malformed()
   const text = bytes.toString('utf8')
@@ -97,25 +100,31 @@ export const readBasic = (header: string | undefined): BasicCredentials | undefi
   return { clientId, secret }
 }
 
-/** Clients that always send Basic do so without a password, too, which RFC 7617 §2 allows to be empty. */
+/** Clients that always use Basic send it without a password as well; RFC 7617 §2 allows an empty one. */
 const findNamedByBasic = (request: TokenRequest): string | undefined => {
   try {
     const credentials = request.basicCredentials()
     return credentials?.secret === '' ? credentials.clientId : undefined
   } catch {
-    // What is malformed is refused as client_secret_basic.
+    // client_secret_basic refuses a malformed header.
     return undefined
   }
 }
 
-/** The client that a request names without proving it by a secret or an assertion; undefined when it sends one. */
+/**
+ * Returns the client that a request names without proving it by a secret or an assertion; undefined when it sends one
+ * of these.
+ */
 export const findNamedClient = (request: TokenRequest): string | undefined => {
   const { params } = request
   if (params.has('client_secret') || params.has('client_assertion')) return undefined
   return request.header('authorization') === undefined ? params.get('client_id') : findNamedByBasic(request)
 }
 
-/** For methods by certificate: the client that a request names, and the certificate that it came with (RFC 8705 §2). */
+/**
+ * Methods that use a certificate call this: it returns the client that a request names, and the certificate that it
+ * came with (RFC 8705 §2).
+ */
 export const detectByCertificate = (request: TokenRequest): Detection<ClientCertificate> | undefined => {
   const clientId = findNamedClient(request)
   const evidence = request.clientCertificate

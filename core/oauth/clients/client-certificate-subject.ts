@@ -19,7 +19,7 @@ export const certificateSubject = {
   tls_client_auth_san_email: name.regex(/^[^@\s]+@[^@\s]+$/, 'must be an email address').optional(),
 } satisfies Record<keyof CertificateSubject, z.ZodType>
 
-/** With `tls_client_auth` exactly one subject is named, with any other method none. */
+/** With `tls_client_auth` exactly one subject must be named, and none with any other method. */
 export const findSubjectFault = (
   metadata: CertificateSubject,
   method: string | undefined,

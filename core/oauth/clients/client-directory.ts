@@ -7,10 +7,13 @@ import type { RecordLookup } from '../../storage/ports.js'
 
 type ClientLookup = Pick<RecordLookup<Client>, 'find'> & Partial<Pick<ClientDirectory, 'forget'>>
 
-/** How long a changed client may be used in its old state, or count as unknown, in seconds. */
+/** A changed client may be used in its old state, or count as unknown, for this many seconds. */
 export const cachedSeconds = 5
 
-/** Of existing clients, and as many of unknown ids: questions about unknown ones evict no known one. */
+/**
+ * The limit holds for existing clients and for unknown ids separately, so lookups of unknown ids evict no existing
+ * client.
+ */
 export const maxClients = 10_000
 
 interface Entry {
@@ -19,8 +22,9 @@ interface Entry {
 }
 
 /**
- * The clients of a store behind a network: one read for each client in `cachedSeconds`, however many requests it sends.
- * The time runs from before the store is asked, also where it had none. What it failed to answer is asked again.
+ * Caches the clients of a store behind a network: each client is read once in `cachedSeconds`, however many requests
+ * it sends. The time runs from before the store is asked, also for a client that it does not have. A lookup that
+ * failed is repeated by the next request.
  */
 export const cacheClients = (store: ClientLookup, clock: Clock): Required<ClientLookup> => {
   const known = new RecentMap<string, Entry>(maxClients)
@@ -66,15 +70,18 @@ export const cacheClients = (store: ClientLookup, clock: Clock): Required<Client
 }
 
 export interface DirectoryOptions {
-  /** Of the deployment: with `fapi2`, a client that has it not is out. */
+  /** The profile of the deployment. With `fapi2`, clients that do not have this profile are left out. */
   readonly profile?: SecurityProfile
-  /** False: a client that is told pairwise subjects is out, because there is nothing to make them of. Default: true. */
+  /**
+   * False: clients with pairwise subjects are left out, because there is no key to derive the subjects from. Default:
+   * true.
+   */
   readonly hasPairwiseKey?: boolean
-  /** Told once of each such client. */
+  /** Each client that is left out is logged once. */
   readonly log?: Log
 }
 
-/** The store cannot change clients of the configuration. */
+/** Clients of the configuration come first, so the store cannot change them. */
 export const createClientDirectory = (
   fixed: readonly Client[],
   store: ClientLookup,
@@ -84,7 +91,7 @@ export const createClientDirectory = (
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
   const findAny = (clientId: string) =>
     isClientId(clientId) ? (byId.get(clientId) ?? store.find(clientId)) : undefined
-  /** One that was stored before the deployment had its profile may have what the profile forbids. */
+  /** A client that was stored before the deployment got its profile may have what the profile forbids. */
   const findUnfitness = (client: Client): string | undefined => {
     if (profile === 'fapi2' && !isFapi(client)) return 'A client without security_profile fapi2 is refused'
     if (!hasPairwiseKey && client.subject_type === 'pairwise')

@@ -10,13 +10,16 @@ const hasRepeatedKid = (keys: readonly unknown[]): boolean => {
   return new Set(kids).size < kids.length
 }
 
-/** The places of the keys that nobody here understands, beside one that is understood. */
+/** Returns the positions of the keys that are not understood here, beside at least one that is. */
 export const foreignKeysOf = (keys: readonly unknown[]): readonly number[] =>
   keys.some((key) => findClientJwkFault(key) === undefined)
     ? keys.flatMap((key, at) => (isForeignJwk(key) ? [at] : []))
     : []
 
-/** `jwks` of a client (RFC 7591 §2): public keys, each past the guard, but for those of other types and uses (RFC 7517 §5). */
+/**
+ * `jwks` of a client (RFC 7591 §2): public keys that each passed the guard. Keys of other types and uses are exempt
+ * (RFC 7517 §5).
+ */
 export const clientJwks = z.strictObject({
   keys: z
     .array(z.custom<JsonObject>())
@@ -41,7 +44,7 @@ const outboundUri = (longest: number, findFault = findOutboundFault) =>
       ),
     )
 
-/** `jwks_uri` of a client (RFC 7591 §2). Nothing is fetched at the registration. */
+/** `jwks_uri` of a client (RFC 7591 §2). Registration does not fetch it. */
 export const clientJwksUri = outboundUri(2048)
 
 /** `backchannel_logout_uri` of a client (OIDC Back-Channel Logout §2.2). */
@@ -53,10 +56,13 @@ export const clientNotificationEndpoint = outboundUri(2048)
 /** `sector_identifier_uri` of a client (OIDC Registration §2). */
 export const clientSectorUri = outboundUri(2048)
 
-/** `initiate_login_uri` of a client (OIDC Core §4): a browser is sent there. */
+/** `initiate_login_uri` of a client (OIDC Core §4). Browsers are sent there. */
 export const clientLoginUri = outboundUri(2048)
 
-/** `request_uris` of a client: a fragment is the hash of the document (OIDC Registration §2); the length is that of RFC 9101 §5.2. */
+/**
+ * `request_uris` of a client. A fragment is the hash of the document (OIDC Registration §2); the maximum length is
+ * that of RFC 9101 §5.2.
+ */
 export const clientRequestUris = z
   .array(outboundUri(512, (value) => findOutboundFault(withoutFragment(value))))
   .min(1, 'must hold at least one URI')

@@ -7,11 +7,12 @@ import type { Client } from './client.js'
 
 type KeyHolder = Pick<Client, 'client_id' | 'jwks' | 'jwks_uri'>
 
-/** The public keys that clients registered: `jwks`, or what is behind `jwks_uri`. */
+/** The public keys that clients registered, either in `jwks` or behind `jwks_uri`. */
 export interface ClientKeys {
   /**
-   * The keys of this client that a signature may be by, none when nothing fits. A `kid` is looked for among the client's
-   * own keys and nowhere else. Throws `Unavailable` when the set behind `jwks_uri` cannot be fetched.
+   * Returns the keys of this client that may have made a signature; the list is empty when none fits. A `kid` is
+   * looked up among the client's own keys only. Throws `Unavailable` when the set behind `jwks_uri` cannot be
+   * fetched.
    */
   find(client: KeyHolder, wanted: WantedKey): Promise<readonly VerificationKey[]>
 }
@@ -23,13 +24,16 @@ export const createClientKeys = (remote: RemoteKeySets): ClientKeys => {
   }
 }
 
-/** The public keys that clients registered to be encrypted to. */
+/** The public keys that clients registered for encryption to them. */
 export interface ClientEncryptionKeys {
-  /** Those that fit, the preferred one first. Throws `Unavailable` when the set behind `jwks_uri` cannot be fetched. */
+  /**
+   * Returns the keys that fit, the preferred one first. Throws `Unavailable` when the set behind `jwks_uri` cannot be
+   * fetched.
+   */
   find(client: KeyHolder, alg: JweAlg): Promise<readonly EncryptionKey[]>
 }
 
-/** A client that rotates its key reads with the old one for a minute more (OIDC Core §10.2.1). */
+/** A client that rotates its key can still decrypt with the old one for a minute (OIDC Core §10.2.1). */
 const freshMs = 60_000
 
 export const createClientEncryptionKeys = (remote: RemoteKeySets): ClientEncryptionKeys => {

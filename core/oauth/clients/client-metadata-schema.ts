@@ -17,13 +17,16 @@ import {
   clientSectorUri,
 } from './client-jwks.js'
 
-/** Registered names (RFC 7591 §2, OIDC Registration §2 and their extensions) that nothing here would honour. */
+/** Registered names (RFC 7591 §2, OIDC Registration §2 and their extensions) that Signet does not support. */
 export const notAvailable = new Set(['frontchannel_logout_uri'])
 export const unavailable = 'not available in this version'
 
 const text = z.string().min(1, 'must not be empty')
 
-/** What people or operators read (`client_name`): nothing in it is invisible, or looks like something else. */
+/**
+ * A text that people or operators read (`client_name`). It must not contain characters that are invisible or look
+ * like others.
+ */
 const label = text.refine(
   (value) => value === '' || isPlainText(value),
   'must have no invisible characters, no blanks at an end or two together, and be in Unicode normal form C',
@@ -38,12 +41,12 @@ const signingAlg = z.string().transform((value, context): JwsAlg => {
   return z.NEVER
 })
 
-/** What pages link to or show: https, so that nobody on the way puts something else in its place. */
+/** A page that Signet links to or shows. It must be https, so that nothing can be substituted on the way. */
 const webPage = z.string().superRefine(reportFault((value) => findOutboundFault(withoutFragment(value))))
 
 /**
- * 32 characters of base64url have 192 bits: enough for a plain hash. Fewer than 16 can be guessed, of whatever alphabet
- * (RFC 6749 §10.10).
+ * 32 characters of base64url have 192 bits, which is enough for a plain hash. Fewer than 16 characters can be guessed
+ * in any alphabet (RFC 6749 §10.10).
  */
 export const secretLength = { least: 16, recommended: 32, most: 1024 } as const
 
@@ -52,7 +55,7 @@ const secret = z.preprocess(
     typeof value === 'object' && value !== null && 'reveal' in value
       ? (value as { reveal(): unknown }).reveal()
       : value,
-  // What a form and a Basic header can carry (RFC 6749 appendix A).
+  // These are the characters that a form and a Basic header can carry (RFC 6749 appendix A).
   z
     .string()
     .regex(
@@ -61,7 +64,7 @@ const secret = z.preprocess(
     ),
 )
 
-/** RFC 8707 §2. */
+/** The resources of RFC 8707 §2. */
 const resourceIdentifiers = z.array(
   z
     .string()
@@ -71,7 +74,7 @@ const resourceIdentifiers = z.array(
     ),
 )
 
-/** What a client may be registered with, member by member (RFC 7591 §2, OIDC Registration §2). */
+/** The members that a client may be registered with (RFC 7591 §2, OIDC Registration §2). */
 export const metadataSchema = z.strictObject({
   client_id: z.string().refine(isClientId, 'must be 1 to 255 printable ASCII characters'),
   client_name: label.optional(),
@@ -146,7 +149,7 @@ export const metadataSchema = z.strictObject({
   introspection_audiences: resourceIdentifiers.optional(),
   security_profile: z.enum(securityProfiles).optional(),
   disabled: z.boolean().optional(),
-  /** For plugins of the deployer's own. */
+  /** This member is for the deployer's own plugins. */
   metadata: z.record(z.string(), z.json()).default({}),
 })
 

@@ -13,7 +13,7 @@ export type ClientParse =
   | {
       readonly client: Client
       readonly problems: readonly []
-      /** What is allowed and can be better. */
+      /** Problems with metadata that are allowed but should be improved. */
       readonly warnings: readonly MetadataProblem[]
     }
   | {
@@ -30,7 +30,7 @@ const explainUnknown = (name: string): string => {
   return near === undefined ? 'unknown member' : `unknown member; did you mean \`${near}\`?`
 }
 
-/** What is wrong with one member, in the words of who wrote it. */
+/** Explains what is wrong with one member, in the terms of the person who wrote it. */
 const explainProblem: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined) return 'is required'
   if (issue.code === 'invalid_type')
@@ -54,7 +54,7 @@ const findAdvice = ({ client_secret, jwks }: Metadata): MetadataProblem[] => [
   })),
 ]
 
-/** A member that is there and undefined is one that is not there. */
+/** Treats a member whose value is undefined as absent. */
 const withoutUndefined = <T extends object>(value: T): { [Name in keyof T]: Exclude<T[Name], undefined> } =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
 
@@ -74,14 +74,17 @@ const toClient = (
   }
 }
 
-/** What of a client is no metadata: its secret, and the one before it. */
+/** These members of a client are not metadata: its secret and the previous one. */
 export const secretMembers = [
   'client_secret_sha256',
   'previous_client_secret_sha256',
   'previous_client_secret_expires_at',
 ] as const satisfies readonly (keyof Client)[]
 
-/** The metadata that `client` was parsed from, with defaults and without its secrets: `parseClientMetadata` reads it again. */
+/**
+ * Returns the metadata that `client` was parsed from, with defaults and without its secrets. `parseClientMetadata`
+ * can read it again.
+ */
 export const toMetadata = ({ registration: _how, ...client }: Client): JsonObject => {
   const members = Object.entries(client).filter(([name]) => !secretMembers.some((secret) => secret === name))
   const metadata: JsonObject = Object.fromEntries(members)
@@ -89,9 +92,10 @@ export const toMetadata = ({ registration: _how, ...client }: Client): JsonObjec
 }
 
 /**
- * A client from its metadata (RFC 7591 §2, OIDC Registration §2) with the defaults filled in and the secret hashed.
- * `client_secret` may be text or hold it behind `reveal()`. Without `scope` a client may ask for all of
- * `scopesSupported`, without `security_profile` it has the deployment's. Reports everything that is wrong at once and throws nothing.
+ * Makes a client from its metadata (RFC 7591 §2, OIDC Registration §2), with the defaults filled in and the secret
+ * hashed. `client_secret` may be text or hold it behind `reveal()`. Without `scope` a client may ask for all of
+ * `scopesSupported`; without `security_profile` it has the deployment's. It reports all problems at once and throws
+ * nothing.
  */
 export const parseClientMetadata = (
   metadata: unknown,
@@ -113,14 +117,14 @@ export const parseClientMetadata = (
   return { problems: [...problems, ...findContradictions(understood(metadata))], warnings: [] }
 }
 
-/** The members that are right on their own. */
+/** Returns the members that are valid on their own. */
 const understood = (metadata: unknown): Partial<Metadata> => {
   if (typeof metadata !== 'object' || metadata === null) return {}
   const given = metadata as Readonly<Record<string, unknown>>
   return Object.fromEntries(
     Object.entries(metadataSchema.shape).flatMap(([name, schema]): [string, unknown][] => {
       const member = schema.safeParse(given[name])
-      // A wrong member is there all the same: nothing is to be said about its absence.
+      // An invalid member is still present, so nothing is reported about its absence.
       if (!member.success) return given[name] === undefined ? [] : [[name, undefined]]
       return member.data === undefined ? [] : [[name, member.data]]
     }),

@@ -31,7 +31,7 @@ interface EncryptionFault {
   readonly message: string
 }
 
-/** What a client's metadata says together. What lies behind `jwks_uri` is not asked for. */
+/** Finds contradictions between members of a client's metadata. The keys behind `jwks_uri` are not fetched. */
 export const findEncryptionFaults = (
   metadata: EncryptionMetadata & {
     readonly jwks?: { readonly keys: readonly JsonObject[] } | undefined

@@ -3,13 +3,17 @@ import { defaultContentEncryption, encryptJwt, type EncryptionKey, type JweAlg }
 import type { ClientEncryptionKeys } from './client-keys.js'
 import { OAuthError } from '../errors.js'
 
-/** What a client may have encrypted: its members of metadata begin with these words (OIDC Registration §2, RFC 9701 §6, JARM §3). */
+/**
+ * The responses that a client may have encrypted. Its metadata members begin with these words (OIDC Registration §2,
+ * RFC 9701 §6, JARM §3).
+ */
 export const encryptedAnswers = ['id_token', 'userinfo', 'introspection', 'authorization'] as const
 export type EncryptedAnswer = (typeof encryptedAnswers)[number]
 
 /**
- * Encrypts what was signed for a client, if it registered so for this kind of answer; otherwise it resolves with `signed` as it
- * is. Throws `invalid_request` when the client has no key that fits any more, `Unavailable` when its key set cannot be fetched.
+ * Encrypts what was signed for a client if the client registered encryption for this kind of response; otherwise it
+ * resolves with `signed` unchanged. Throws `invalid_request` when the client no longer has a suitable key, and
+ * `Unavailable` when its key set cannot be fetched.
  */
 export type EncryptAnswer = (client: Client, answer: EncryptedAnswer, signed: string) => Promise<string>
 

@@ -6,13 +6,16 @@ import { findEncryptionFaults } from './encryption-metadata.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
 import { findSectorFault } from './sector.js'
 
-/** One thing that is wrong with a client's metadata; `path` is within it: `redirect_uris[1]`. Holds no value of it. */
+/**
+ * One problem with a client's metadata. `path` is within the metadata: `redirect_uris[1]`. It contains no value of
+ * the metadata.
+ */
 export interface MetadataProblem {
   readonly path: string
   readonly message: string
 }
 
-/** The members that were understood. One that was not is there as undefined: nothing is to be said about its absence. */
+/** The members that were valid. An invalid one is present as undefined, so nothing is reported about its absence. */
 type Given = Partial<Metadata>
 
 type Rule = readonly [
@@ -21,7 +24,7 @@ type Rule = readonly [
   message: string | ((given: Given) => string),
 ]
 
-/** Methods by a key, and whether the client registers the key itself. */
+/** The methods that use a key, and whether the client registers that key itself. */
 const provesKey: ReadonlyMap<string | undefined, 'registered' | 'elsewhere'> = new Map([
   ['private_key_jwt', 'registered'],
   ['self_signed_tls_client_auth', 'registered'],
@@ -34,7 +37,7 @@ const isPublic = ({ token_endpoint_auth_method: method }: Given): boolean => met
 const isPing = (given: Given): boolean => given.backchannel_token_delivery_mode === 'ping'
 const methodOf = ({ token_endpoint_auth_method: method = '' }: Given): string => method
 
-/** What the members say together, in the order in which it is reported. */
+/** Rules about several members, in the order in which problems are reported. */
 const rules: readonly Rule[] = [
   [
     ({ grant_types, redirect_uris }) => grant_types?.includes('authorization_code') && redirect_uris?.length === 0,
@@ -108,7 +111,7 @@ const rules: readonly Rule[] = [
   ],
 ]
 
-/** What each redirect URI is by itself, where it is known what the client runs as. */
+/** Finds problems of each single redirect URI, once `application_type` is known. */
 const findRedirectUriFaults = (given: Given): readonly MetadataProblem[] => {
   const { application_type } = given
   if (application_type === undefined) return []
@@ -120,7 +123,7 @@ const findRedirectUriFaults = (given: Given): readonly MetadataProblem[] => {
   )
 }
 
-/** What is wrong with members together. */
+/** Finds members that contradict each other. */
 export const findContradictions = (given: Given): readonly MetadataProblem[] => [
   ...findRedirectUriFaults(given),
   ...rules

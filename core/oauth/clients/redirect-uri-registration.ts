@@ -1,12 +1,12 @@
 import { isLocalRedirectUri } from '../requests/redirect-uri.js'
 
-/** What a browser is never sent to. Everything else that is not http needs a dot in its scheme. */
+/** Schemes other than http need a dot, which excludes those that a browser must never be sent to. */
 const privateUse = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+$/
 
 /**
- * Why this may not be registered as a redirect URI, or undefined when it may: absolute, without fragment (RFC 6749
- * §3.1.2), without pattern (RFC 9700 §2.1); https, or http on loopback (RFC 8252 §7.3), or for native clients a scheme
- * of their own domain (RFC 8252 §7.1).
+ * Explains why a URI may not be registered as a redirect URI; undefined when it may. It must be absolute, without
+ * fragment (RFC 6749 §3.1.2) and without pattern (RFC 9700 §2.1). It must be https, or http on loopback (RFC 8252
+ * §7.3), or for native clients a scheme of their own domain (RFC 8252 §7.1).
  */
 export const findRedirectUriFault = (uri: string, applicationType: 'web' | 'native'): string | undefined => {
   if (/[^\0-\x7f]/.test(uri)) return 'must be ASCII: write the host as xn--… (RFC 5891 §4.4), other letters as %xx'

@@ -3,23 +3,29 @@ import { RecentMap } from '../../recent-map.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 import { OAuthError } from '../errors.js'
 
-/** Machines with an old secret keep trying. A minute at most, so that they work soon after getting the new one. */
+/**
+ * Machines with an old secret keep trying. The wait is at most a minute, so that they work soon after getting the new
+ * one.
+ */
 const policy: AttemptPolicy = { free: 10, baseDelaySeconds: 1, maxDelaySeconds: 60, forgetAfterSeconds: 3600 }
 
-/** At least half as many are remembered. Of one that is not, each process judges one guess more. */
+/** At least half of this number is remembered. If an entry was dropped, each process allows one more guess. */
 const mostRemembered = 20_000
 
 /** Slows down guesses at the secret of one client from one address. */
 export interface SecretGuesses {
   /**
-   * Runs `judge`, which throws `invalid_client` for a wrong secret. After failures from there, all processes together judge
-   * no more often than the policy lets them; then it throws `temporarily_unavailable` (429, `Retry-After`), whatever the
-   * secret. Throws `Unavailable`.
+   * Runs `judge`, which throws `invalid_client` for a wrong secret. After failures from this address, all processes
+   * together run it no more often than the policy allows; otherwise it throws `temporarily_unavailable` (429,
+   * `Retry-After`), whatever the secret. Throws `Unavailable`.
    */
   slowDown<T>(clientId: string, address: string, judge: () => Promise<T>): Promise<T>
 }
 
-/** A client and an address without a failure lately cost no word to the store: only this process' memory is asked. */
+/**
+ * A client and an address without a recent failure need no call to the store: only the memory of this process is
+ * read.
+ */
 export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => {
   const failed = new RecentMap<string, 'failed'>(mostRemembered)
 
@@ -33,7 +39,7 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
     })
   }
 
-  /** Counted before the check, so that parallel guesses are counted too. */
+  /** The guess is counted before the check, so that parallel guesses are counted too. */
   const judgeCounted = async <T>(id: string, judge: () => Promise<T>): Promise<T> => {
     await take(id)
     const judged = await judge()
@@ -56,7 +62,7 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
 
   return {
     slowDown(clientId, address, judge) {
-      // Nearly always nobody has failed, and nothing else is looked at.
+      // There is nearly always no failure, and then nothing else is looked up.
       const id = failed.isEmpty ? undefined : idOf(clientId, address)
       if (id === undefined || failed.get(id) === undefined) return judgeFirst(clientId, address, judge)
       return judgeCounted(id, judge)

@@ -2,7 +2,10 @@ import type { Client } from './client.js'
 
 type Sectored = Pick<Client, 'client_id' | 'redirect_uris' | 'sector_identifier_uri'>
 
-/** Undefined where any program on the person's machine could stand: loopback, and private-use schemes (RFC 8252 §7). */
+/**
+ * Returns undefined for URIs that any program on the person's machine could receive: loopback, and private-use
+ * schemes (RFC 8252 §7).
+ */
 const hostOf = (redirectUri: string): string | undefined => {
   const { protocol, hostname } = new URL(redirectUri)
   return protocol === 'https:' ? hostname : undefined
@@ -13,8 +16,9 @@ const hostsOf = (redirectUris: readonly string[]): readonly (string | undefined)
 ]
 
 /**
- * Within which a person has one pairwise subject (OIDC Core §8.1): the host of `sector_identifier_uri`, else the one host of
- * the redirect URIs, without its port. A client that no host stands for is a sector of its own, whose name cannot be a host's.
+ * Returns the sector in which a person has one pairwise subject (OIDC Core §8.1): the host of
+ * `sector_identifier_uri`, else the one host of the redirect URIs, without its port. A client without such a host is
+ * a sector by itself, whose name cannot be that of a host.
  */
 export const sectorOf = ({ client_id, redirect_uris, sector_identifier_uri }: Sectored): string => {
   if (sector_identifier_uri !== undefined) return new URL(sector_identifier_uri).hostname
@@ -27,7 +31,7 @@ interface SectorFault {
   readonly message: string
 }
 
-/** What a client's metadata says together. What is behind `sector_identifier_uri` is another question: `checkSector`. */
+/** Finds contradictions in a client's metadata. `checkSector` checks the document behind `sector_identifier_uri`. */
 export const findSectorFault = ({
   subject_type,
   sector_identifier_uri,
@@ -45,12 +49,12 @@ export const findSectorFault = ({
   }
 }
 
-/** What is answered to the redirect URI, or is about no person. */
+/** These grants deliver to the redirect URI, or involve no person. */
 const byRedirect: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token', 'client_credentials'])
 
 /**
- * For clients that register themselves. That a sector lists its redirect URIs proves something only when all answers
- * go there; any other grant would give it the subjects of whichever sector it names.
+ * Applies to clients that register themselves. The list of redirect URIs of a sector proves something only when all
+ * responses go there; any other grant would give the client the subjects of whichever sector it names.
  */
 export const findUnprovenSector = (
   client: Sectored & Pick<Client, 'subject_type' | 'grant_types'>,

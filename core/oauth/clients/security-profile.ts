@@ -4,21 +4,21 @@ import type { Client, SecurityProfile } from './client.js'
 import type { DpopProof } from '../dpop.js'
 import { OAuthError } from '../errors.js'
 
-/** What FAPI 2.0 Message Signing (Final) adds for clients with `fapi2`. */
+/** The requirements that FAPI 2.0 Message Signing (Final) adds for clients with `fapi2`. */
 export type MessageSigning = 'request' | 'response' | 'introspection'
 
 export const isFapi = ({ security_profile: profile }: Pick<Client, 'security_profile'>): boolean => profile === 'fapi2'
 
-/** FAPI 2.0 Security Profile §5.4.1. */
+/** The algorithms of FAPI 2.0 Security Profile §5.4.1. */
 export const fapiAlgorithms: readonly JwsAlg[] = allAlgorithms.filter((alg) => algorithms[alg].fapi)
 
-/** As the discovery document names them, for clients of one profile. */
+/** Returns the algorithms for clients of one profile, named as in the discovery document. */
 export const namesOfAlgorithms = (profile: SecurityProfile): readonly string[] =>
   profile === 'oauth2'
     ? understoodAlgorithms
     : understoodAlgorithms.filter((name) => fapiAlgorithms.some((alg) => alg === findAlgorithm(name)))
 
-/** What a JWT of this client may be signed by; undefined: any algorithm of ours. */
+/** Returns the algorithms that a JWT of this client may be signed by; undefined: any supported algorithm. */
 export const acceptedAlgorithms = (client: Client): readonly JwsAlg[] | undefined =>
   isFapi(client) ? fapiAlgorithms : undefined
 
@@ -37,7 +37,7 @@ const authenticationMethods: ReadonlySet<string> = new Set([
   'self_signed_tls_client_auth',
 ])
 
-/** Those of the methods by which clients of a profile may authenticate. */
+/** Returns those of the methods by which clients of a profile may authenticate. */
 export const methodsOf = (profile: SecurityProfile, methods: Iterable<string>): readonly string[] =>
   [...methods].filter((method) => profile === 'oauth2' || authenticationMethods.has(method))
 
@@ -51,7 +51,7 @@ const algorithmMembers = [
   'backchannel_authentication_request_signing_alg',
 ] as const
 
-/** Where a client is not what its profile asks for, with the clause. `path` is within its metadata. */
+/** Finds where a client does not meet its profile, with the clause. `path` is within its metadata. */
 export const findProfileFaults = (client: Client): readonly { readonly path: string; readonly message: string }[] => {
   if (!isFapi(client)) return []
   const faults: { path: string; message: string }[] = []

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { RecordStore } from '../../storage/ports.js'
 
 /**
- * A secret of 256 bits that all replicas share: the first one to ask makes it, and it is read once, however many ask at once
- * (F36). `id` says what it is for. Throws `Unavailable` until it was read.
+ * A secret of 256 bits that all replicas share. The first replica to ask creates it, and each process reads it once,
+ * however many callers ask at the same time (F36). `id` names its purpose. Throws `Unavailable` until it has been
+ * read.
  */
 export const createSharedSecret = (secrets: RecordStore<string>, id: string): (() => Promise<string>) => {
   let secret: Promise<string> | undefined
