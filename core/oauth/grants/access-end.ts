@@ -4,25 +4,26 @@ import type { Began, RevocationStore } from '../../storage/ports.js'
 import { grantedAtOf } from './grant-id.js'
 import { personOf, signInOf, type SignIn } from '../subjects/subject-end.js'
 
-/** What one client may do for a person under one grant, and since when. */
+/** The access of one client for a person under one grant, and when it began. */
 export interface Access {
-  /** Asked first: of a person who has withdrawn nothing since, this is all that is asked. */
+  /** This is checked first. If the person has withdrawn nothing since, nothing else is checked. */
   readonly any: Began
-  /** From `personOf`. */
+  /** The value of `personOf`. */
   readonly person: string
   readonly subject: string
   readonly clientId: string
 }
 
-/** Apart from the ids of grants, tokens and subjects. */
+/** These ids differ from the ids of grants, tokens and subjects. */
 const anyOf = (person: string): string => `access:${person}`
 const ofClient = (subject: string, clientId: string): string =>
   `access-of:${hashOpaqueToken(`${subject}\n${clientId}`)}`
 const ofAll = (person: string): string => `access-all:${person}`
 
 /**
- * The access of a grant that a person gave in this sign-in. One that does not say when it was granted is from before this version, and
- * as old as its sign-in. Undefined where no person stands behind it.
+ * Returns the access of a grant that a person gave in this sign-in. A grant that does not say when it was granted
+ * comes from an earlier version and counts as being as old as its sign-in. Returns undefined when no person is
+ * involved.
  */
 export const accessOf = (
   signIn: SignIn | undefined,
@@ -37,7 +38,7 @@ export const accessOf = (
 
 type RevocationQuery = Pick<RevocationStore, 'isRevoked'>
 
-/** Whether the access was withdrawn after it was granted. Throws `Unavailable`. */
+/** Tells whether the access was withdrawn after it was granted. Throws `Unavailable`. */
 export const isAccessOver = async (revocations: RevocationQuery, access: Access | undefined): Promise<boolean> => {
   if (access === undefined || !(await revocations.isRevoked([], access.any))) return false
   const { any, person, subject, clientId } = access
@@ -45,17 +46,17 @@ export const isAccessOver = async (revocations: RevocationQuery, access: Access 
   return (await began(ofClient(subject, clientId))) || began(ofAll(person))
 }
 
-/** A grant, as it is asked whether it is over. */
+/** The facts of a grant that tell whether it is over. */
 export interface GrantInQuestion {
   readonly grantId: string
   readonly clientId: string
   readonly subject: unknown
-  /** Seconds since the epoch; of no use where no person stands behind it. */
+  /** Seconds since the epoch; it is ignored when no person is involved. */
   readonly authTime: unknown
 }
 
 /**
- * Whether the grant was revoked, its client's access withdrawn, or everything that the person's sign-ins opened
+ * Tells whether the grant was revoked, its client's access withdrawn, or everything that the person's sign-ins opened
  * ended. `ids`: further ids that may be revoked. Throws `Unavailable`.
  */
 export const isGrantOver = async (
@@ -71,7 +72,7 @@ export const isGrantOver = async (
   return isRevoked || isOver
 }
 
-/** The same for an access token, from its claims. Throws `Unavailable`. */
+/** Does the same for an access token, from its claims. Throws `Unavailable`. */
 export const isTokenOver = async (
   revocations: RevocationQuery,
   {
@@ -96,13 +97,13 @@ export const isTokenOver = async (
 export interface AccessEndOptions {
   readonly revocations: RevocationStore
   readonly clock: Clock
-  /** How long an end must be remembered: until the last token of a grant has expired. */
+  /** How long an end must be remembered, in seconds: until the last token of a grant has expired. */
   readonly grantLifetime: number
 }
 
 /**
- * Ends everything that a person has granted a client, or all clients, until now, listed or not. Sessions continue,
- * and later grants are valid. Throws `Unavailable`.
+ * Ends everything that a person has granted to a client, or to all clients, until now, listed or not. Sessions
+ * continue, and later grants are valid. Throws `Unavailable`.
  */
 export const endAccess = async (
   { revocations, clock, grantLifetime }: AccessEndOptions,
@@ -113,6 +114,6 @@ export const endAccess = async (
   const now = clock()
   const what = clientId === undefined ? ofAll(person) : ofClient(subject, clientId)
   await revocations.revokeBefore(what, now, grantLifetime)
-  // Last: who finds it finds what it is about.
+  // This is written last, so a reader that finds it also finds the entries that it refers to.
   await revocations.revokeBefore(anyOf(person), now, grantLifetime)
 }

@@ -3,7 +3,7 @@ import { includesDetails, type AuthorizationDetail } from '../requests/authoriza
 import { OAuthError } from '../errors.js'
 import { accessTokenType, type Actor, type GrantDecision, type GrantRequest, type Redeemable } from './grant.js'
 
-/** How many may act in a row (RFC 8693 §4.1): the one who does now, and those before. */
+/** The maximum length of a chain of actors (RFC 8693 §4.1): the current one and those before it. */
 export const maxActors = 4
 const maxDepth = 16
 
@@ -17,7 +17,7 @@ const ownValue = (object: object, name: string, fault: () => never): unknown => 
   return descriptor !== undefined && 'value' in descriptor ? descriptor.value : fault()
 }
 
-/** The own members, each read once. */
+/** Reads each own member once. */
 const members = (value: unknown, what: string): ReadonlyMap<string, unknown> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return fault(`${what} is not an object`)
   const computed = (): never => fault(`${what} computes a member`)
@@ -84,7 +84,7 @@ const permitted = (value: unknown, what: string) => {
   return Object.fromEntries(given)
 }
 
-/** RFC 7519 §4.1.3 has no empty audience. */
+/** RFC 7519 §4.1.3 does not allow an empty audience. */
 const uri = /^[\x21-\x7E]{1,2000}$/
 
 const authentication = (value: unknown, what: string): JsonObject => {
@@ -98,7 +98,7 @@ const authentication = (value: unknown, what: string): JsonObject => {
 
 type Check = (value: unknown, what: string) => unknown
 
-/** What can be redeemed, and the member that names it. */
+/** The kinds of redeemables, and the member that names each. */
 const redeemables: ReadonlyMap<unknown, string> = new Map([
   ['authorization_code', 'code'],
   ['refresh_token', 'token'],
@@ -106,7 +106,7 @@ const redeemables: ReadonlyMap<unknown, string> = new Map([
   ['auth_req_id', 'code'],
 ] satisfies [Redeemable['kind'], string][])
 
-/** Every member that a decision may have, and how each is read. */
+/** Every member that a decision may have, and how it is read. */
 const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
   subject: text,
   scope: (value, what) => [...new Set(texts(value, what, /^[\x21\x23-\x5B\x5D-\x7E]+$/))],
@@ -137,7 +137,7 @@ const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
   },
 }
 
-/** What the decision continues must belong to the client, and limits it. */
+/** The grant that a decision continues must belong to the client, and limits the decision. */
 const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): void => {
   const { grant, redeem, subject, scope, audience = [], authorizationDetails = [] } = decision
   if (grant === undefined) {
@@ -166,9 +166,9 @@ const narrow = ({ scope, grant, audience = grant?.resource }: GrantDecision, req
 }
 
 /**
- * A decision as it was at this moment: what is missing, of another type, computed or unknown is a plugin's bug, and
- * nothing is issued for it. Throws `Error`,
- * and `invalid_target` when nothing of what was asked for is given.
+ * Copies a decision as it is at this moment. A member that is missing, of another type, computed or unknown is a bug
+ * of the plugin, and nothing is issued for it. Throws `Error`, and `invalid_target` when none of the requested
+ * resources is granted.
  */
 export const checkDecision = (decided: unknown, request: RequestedGrant): GrantDecision => {
   const given = members(decided, 'the decision')

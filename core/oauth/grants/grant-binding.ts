@@ -3,10 +3,10 @@ import { OAuthError } from '../errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, SenderConstraint } from './grant.js'
 
 /**
- * Holds what is continued to what it is bound to: a code to its `dpop_jkt` (RFC 9449 §10), a public client's refresh token to
- * the key (§5) and the certificate (RFC 8705 §4) of its first request, that of an attested client to the key of the instance
- * (draft-ietf-oauth-attestation-based-client-auth §9.3). Gives the decision back with the grant as its refresh family is to keep it.
- * Throws `invalid_grant`.
+ * Checks that a continued grant is used by the holder that it is bound to. A code is bound to its `dpop_jkt` (RFC
+ * 9449 §10), a public client's refresh token to the key (§5) and the certificate (RFC 8705 §4) of its first request,
+ * and that of an attested client to the key of the instance (draft-ietf-oauth-attestation-based-client-auth §9.3).
+ * Returns the decision with the grant as its refresh family must store it. Throws `invalid_grant`.
  */
 export const bindGrant = (
   decision: GrantDecision,
@@ -38,8 +38,8 @@ export const bindGrant = (
 }
 
 /**
- * What refresh tokens are bound to (RFC 9449 §5, RFC 8705 §4): those of a confidential client are bound to its credentials
- * already.
+ * Returns what refresh tokens are bound to (RFC 9449 §5, RFC 8705 §4). Those of a confidential client are already
+ * bound to its credentials.
  */
 export const familyConstraint = (
   client: Client,

@@ -7,46 +7,49 @@ import { grantedAtOf } from './grant-id.js'
 import { isOffline } from '../requests/scope.js'
 import { subjectRecordId } from '../subjects/subject-records.js'
 
-/** What a person granted a client, so that an operator can find it by the person. */
+/** A grant of a person to a client, listed so that an operator can find it by the person. */
 export interface GrantEntry {
   readonly grantId: string
   readonly clientId: string
   readonly subject: string
-  /** Of the session in which it was granted. */
+  /** The session in which it was granted. */
   readonly sid?: string
   readonly scope: readonly string[]
-  /** As of the grant. */
+  /** The value of the grant. */
   readonly offline?: true
   readonly resource: readonly string[]
   readonly authorizationDetails?: readonly AuthorizationDetail[]
-  /** Seconds since the epoch, as `grantedAt`. */
+  /** Seconds since the epoch, like `grantedAt`. */
   readonly authTime: number
   readonly grantedAt: number
 }
 
-/** Written where a person waits, and never for the tokens that come of a grant. Everything throws `Unavailable`. */
+/**
+ * The index of grants. It is written while a person waits, and never for the tokens that come from a grant. All
+ * methods throw `Unavailable`.
+ */
 export interface GrantIndex {
   add(grant: Grant): Promise<void>
-  /** Adds a grant that is not there: an earlier version may have given it. */
+  /** Adds a grant that is missing, because an earlier version may have issued it. */
   complete(grant: Grant): Promise<void>
-  /** For a grant that came to nothing. */
+  /** Removes a grant that did not complete. */
   remove(grant: Grant): Promise<void>
 }
 
 export interface GrantIndexOptions {
   readonly store: RecordStore<GrantEntry>
   readonly clock: Clock
-  /** Seconds until the last token of a grant has run out, counted from the moment when it was granted. */
+  /** Seconds from the moment of the grant until its last token has expired. */
   readonly lifetime: { readonly offline: number; readonly online: number }
 }
 
 export const grantEntryId = ({ subject, grantId }: Pick<GrantEntry, 'subject' | 'grantId'>): string =>
   subjectRecordId(subject, grantId)
 
-/** What `grantEntryId` is made from, which costs a digest. */
+/** The input of `grantEntryId`, which costs a digest. */
 const seenName = ({ subject, grantId }: Grant): string => `${grantId}\n${subject}`
 
-/** 120 bytes each. */
+/** Each entry takes 120 bytes. */
 const mostSeen = 10_000
 
 export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions): GrantIndex => {
@@ -61,12 +64,12 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
     const ttlSeconds = isOffline(grant) ? lifetime.offline : lifetime.online
     await store.put(grantEntryId(grant), { ...entry, grantedAt }, { ttlSeconds, onlyIfAbsent })
   }
-  /** Remembers entries that exist: each lasts as long as the last token of its grant. */
+  /** Remembers entries that exist. Each lasts as long as the last token of its grant. */
   const seen = new RecentMap<string, 'seen'>(mostSeen)
   return {
     add: (grant) => write(grant, epochSeconds(clock), false),
     async complete(grant) {
-      // Every version that writes the time into the id writes the entry first.
+      // Every version that writes the time into the id writes the entry first, so such a grant is in the index.
       if (grantedAtOf(grant.grantId) !== undefined) return
       const name = seenName(grant)
       if (seen.get(name) !== undefined) return
@@ -82,7 +85,7 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
 }
 
 /**
- * Has anybody granted a client something under this id? The index is by person, so all of it is read. Grants without a
+ * Tells whether a grant exists under this id. The index is ordered by person, so all of it is read. Grants without a
  * person, those of `client_credentials`, leave no entry. Throws `Unavailable`.
  */
 export const hasGrantEntry = async (index: RecordStore<GrantEntry>, grantId: string): Promise<boolean> => {

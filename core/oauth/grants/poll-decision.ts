@@ -2,15 +2,18 @@ import { OAuthError, type ErrorCode } from '../errors.js'
 import type { Grant, GrantDecision, GrantRequest, Redeemable } from './grant.js'
 import type { DeviceCode, DevicePoll } from '../../storage/ports.js'
 
-/** What a grant type sees of codes that somebody polls with until a person has decided. Both throw `Unavailable`. */
+/**
+ * The codes that a client polls with until a person has decided, as a grant type sees them. Both methods throw
+ * `Unavailable`.
+ */
 export interface PolledCodes<Request> {
-  /** What the code stands for; undefined when it is malformed, unknown, forgotten, or used and revoked. */
+  /** Returns what the code stands for; undefined when it is malformed, unknown, forgotten, or used and revoked. */
   find(code: string): Promise<DeviceCode<Request, Grant> | undefined>
-  /** Counts one poll: `early`, when the caller has to wait longer (RFC 8628 §3.5). */
+  /** Counts one poll. `early`: the caller has to wait longer (RFC 8628 §3.5). */
   poll(code: string): Promise<DevicePoll<Request, Grant>>
 }
 
-/** The parameter that carries the code, and what the core redeems it as. */
+/** The parameter that carries the code, which is also the kind that the core redeems it as. */
 export type PolledParameter = 'device_code' | 'auth_req_id'
 
 const refuse = (code: ErrorCode, description: string, reason = description): never => {
@@ -23,9 +26,9 @@ const texts = {
 } as const
 
 /**
- * Answers a poll with what a person has decided (RFC 8628 §3.5, OpenID CIBA Core §11). Throws `authorization_pending`,
- * `slow_down`, `expired_token`, `access_denied`, `invalid_grant`, `invalid_target`, `invalid_scope`, `invalid_request`;
- * `Unavailable`.
+ * Answers a poll with the person's decision (RFC 8628 §3.5, OpenID CIBA Core §11). Throws `authorization_pending`,
+ * `slow_down`, `expired_token`, `access_denied`, `invalid_grant`, `invalid_target`, `invalid_scope`,
+ * `invalid_request` and `Unavailable`.
  */
 export const decidePoll = async (
   codes: PolledCodes<{ readonly clientId: string }>,
@@ -39,7 +42,7 @@ export const decidePoll = async (
   const code = params.get(parameter)
   if (code === undefined) return refuse('invalid_request', missing)
   const known = (await codes.find(code)) ?? invalid('unknown code')
-  // Before the poll, so that nobody else makes its owner wait (RFC 8628 §5.2).
+  // The client is checked before the poll is counted, so that no other client makes the owner wait (RFC 8628 §5.2).
   if (known.request.clientId !== client.client_id) invalid('code of another client')
   const poll = await codes.poll(code)
   if (poll.outcome === 'unknown') return invalid('code was forgotten')
@@ -47,7 +50,7 @@ export const decidePoll = async (
   const { state, approval } = poll.code
   if (state === 'expired') return refuse('expired_token', `${name} has expired.`)
   if (state === 'denied') return refuse('access_denied', 'The user denied access.')
-  // One that was redeemed goes on as well: the core has to learn of its second use.
+  // A code that was already redeemed continues as well, because the core has to learn of its second use.
   if (approval === undefined) return refuse('authorization_pending', 'The user has not decided yet.')
   if (!resource.every((target) => approval.resource.includes(target)))
     return refuse('invalid_target', 'The resource is not part of the authorization.')

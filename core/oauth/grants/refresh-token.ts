@@ -2,14 +2,16 @@ import { createHmac } from 'node:crypto'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 
 /**
- * Seconds within which the same refresh token may come again, because its answer was lost
+ * The same refresh token may come again within this many seconds, because its response was lost
  * (docs/design/decisions.md#7-grants).
  */
 export const honestRetrySeconds = 10
 
 const secretLength = 43
 const form = /^[\w-]{86}$/
-/** Of earlier versions: 22 characters that are the key of the family in the store, then 43 that are secret. */
+/**
+ * Tokens of earlier versions have 22 characters that are the key of the family in the store, then 43 that are secret.
+ */
 const earlierForm = /^[\w-]{65}$/
 const earlierFamilyLength = 22
 
@@ -25,10 +27,11 @@ export interface NewRefreshToken extends ReadRefreshToken {
 }
 
 /**
- * 43 characters that are new in each token, then 43 that are the same for the family; both are 256 random bits in
- * base64url. The store knows the family by the hash of its part, so the part exists in genuine tokens alone: what shows it
- * and is not the current token was current once, or was made from one that was, and ends the family as a token used twice.
- * Nobody can do that with what the store, a backup or the beginning of a token in a log has.
+ * A token has 43 characters that are new in each token, then 43 that are the same for the family; both are 256 random
+ * bits in base64url. The store knows the family by the hash of its part, so the part exists only in genuine tokens. A
+ * token that has this part and is not the current one was either current once or made from one that was, and it ends
+ * the family as a token used twice. The contents of the store, of a backup or of the beginning of a token in a log
+ * are not enough for that.
  */
 export const newRefreshToken = (): NewRefreshToken => {
   const familySecret = newOpaqueToken()
@@ -36,7 +39,7 @@ export const newRefreshToken = (): NewRefreshToken => {
   return { token, family: hashOpaqueToken(familySecret), hash: hashOpaqueToken(token) }
 }
 
-/** Undefined when the text cannot be a refresh token of ours. */
+/** Returns undefined when the text cannot be a refresh token of this server. */
 export const readRefreshToken = (token: string): ReadRefreshToken | undefined => {
   if (form.test(token)) return { family: hashOpaqueToken(token.slice(secretLength)), hash: hashOpaqueToken(token) }
   return earlierForm.test(token)
@@ -45,8 +48,8 @@ export const readRefreshToken = (token: string): ReadRefreshToken | undefined =>
 }
 
 /**
- * The successor of `token` under `salt`, of the same family and form. Only who has the old token and the stored salt can
- * derive it again; neither of the two alone gives it, so an honest retry is answered from hashes only.
+ * Returns the successor of `token` under `salt`, of the same family and form. It can be derived again only from the
+ * old token and the stored salt together, so an honest retry is answered although the store has only hashes.
  */
 export const deriveSuccessor = (token: string, salt: string): { readonly token: string; readonly hash: string } => {
   const secret = createHmac('sha256', Buffer.from(salt, 'base64url')).update(token).digest('base64url')

@@ -4,7 +4,7 @@ import { askPlugin } from './ask-plugin.js'
 import { OAuthError } from '../errors.js'
 import type { GrantDecision, GrantHandler, GrantRequest } from './grant.js'
 
-/** What the core reads itself: a grant's own schema does not see it. */
+/** Parameters that the core reads itself. A grant's own schema does not see them. */
 const ofTheCore: ReadonlySet<string> = new Set([
   'grant_type',
   'client_id',
@@ -15,7 +15,7 @@ const ofTheCore: ReadonlySet<string> = new Set([
 ])
 const credentials = ['client_secret', 'client_assertion', 'client_assertion_type']
 
-/** The form without what proves the client. */
+/** Returns the form without the client's credentials. */
 export const withoutCredentials = (params: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
   if (!credentials.some((name) => params.has(name))) return params
   const others = new Map(params)
@@ -23,7 +23,7 @@ export const withoutCredentials = (params: ReadonlyMap<string, string>): Readonl
   return others
 }
 
-/** Throws `unauthorized_client` when the grant asks for another authentication than `method` (RFC 6749 §5.2). */
+/** Throws `unauthorized_client` when the grant requires another authentication than `method` (RFC 6749 §5.2). */
 export const checkClientAuthentication = (handler: GrantHandler, method: string): void => {
   const { clientAuthentication: wanted } = handler
   if (wanted === undefined || (wanted === 'confidential' ? method !== 'none' : wanted.includes(method))) return
@@ -39,7 +39,7 @@ const readInput = async (schema: Schema, params: ReadonlyMap<string, string>): P
   const result = await schema['~standard'].validate(own)
   if (result.issues === undefined) return result.value
   const names = namesOf(result.issues)
-  // A name that was not sent is one of the schema's, and no text of the caller's.
+  // A name that was not sent comes from the schema, and is not a text of the caller's.
   const missing = names.find((name) => !params.has(name))
   const description =
     missing === undefined ? 'A parameter of the grant is malformed.' : `The parameter ${missing} is missing.`
@@ -48,15 +48,16 @@ const readInput = async (schema: Schema, params: ReadonlyMap<string, string>): P
   })
 }
 
-/** Names alone: values may be secrets. */
+/** Returns the names only, because values may be secrets. */
 const namesOf = (issues: readonly StandardSchemaV1.Issue[]): readonly string[] => {
   const names = issues.map(({ path: [first] = [] }) => String(typeof first === 'object' ? first.key : (first ?? '')))
   return [...new Set(names)].filter((name) => /^[\w.-]{1,64}$/.test(name))
 }
 
 /**
- * Asks the handler and holds its answer to what a decision is. Throws what the handler refuses with, the reason of
- * `request.signal` when it is aborted first, and `Error` for a handler that throws anything else or decides junk.
+ * Calls the handler and checks that its result is a decision. Throws what the handler refuses with, the reason of
+ * `request.signal` when it is aborted first, and `Error` for a handler that throws anything else or returns an
+ * invalid decision.
  */
 export const runGrant = async (handler: GrantHandler, request: Omit<GrantRequest, 'input'>): Promise<GrantDecision> => {
   const decision = await askPlugin('a grant plugin', request.signal, async () => {

@@ -7,24 +7,30 @@ import { listSubjectRecords } from '../subjects/subject-records.js'
 export interface SessionGrantsOptions {
   readonly index: RecordStore<GrantEntry>
   readonly revocations: RevocationStore
-  /** How long a revoked grant must be remembered: until its last token has expired. */
+  /** How long a revoked grant must be remembered, in seconds: until its last token has expired. */
   readonly grantLifetime: number
 }
 
-/** A session, as its grants know it. */
+/** The members of a session that its grants refer to. */
 export interface GrantSession {
   readonly sid: string
-  /** Seconds since the epoch: a later sign-in of the same person in the same browser has the same `sid`. */
+  /** Seconds since the epoch. A later sign-in of the same person in the same browser has the same `sid`. */
   readonly authTime: number
 }
 
-/** Under it, among what is revoked: that a session is over. Apart from the ids of grants and tokens, which have no colon. */
+/**
+ * The id under which the end of a session is recorded among the revocations. It has a colon, unlike the ids of grants
+ * and tokens.
+ */
 export const sessionEndId = ({ sid, authTime }: GrantSession): string => `session:${sid}:${String(authTime)}`
 
-/** Seconds. More than codes and device codes live: what has become tokens by then is in the index. */
+/** Seconds. Codes and device codes live for less time, and by then the tokens made from them are in the index. */
 const sessionEndTtl = 7200
 
-/** Revokes what the entries stand for, and forgets them. Throws `Unavailable`; what is revoked by then stays so. */
+/**
+ * Revokes the grants of these entries and deletes the entries. Throws `Unavailable`; the grants revoked before that
+ * stay revoked.
+ */
 export const revokeGrantEntries = async (
   { index, revocations, grantLifetime }: SessionGrantsOptions,
   entries: readonly GrantEntry[],
@@ -36,9 +42,10 @@ export const revokeGrantEntries = async (
 }
 
 /**
- * Ends these sessions for the codes issued in them, then revokes what was granted in these sessions of a person and is not for the time after them (`offline_access`, OIDC Core §11),
- * and leaves word for all clients that were granted something in them. Resolves with the number of grants revoked, by `sid`.
- * Throws `Unavailable`; what is revoked by then stays so.
+ * Ends these sessions for the codes issued in them. It then revokes what the person granted in these sessions, except
+ * grants that outlast them (`offline_access`, OIDC Core §11), and notifies all clients that were granted something in
+ * them. Resolves with the number of grants revoked, by `sid`. Throws `Unavailable`; what was revoked before that
+ * stays revoked.
  */
 export type EndSessionGrants = (
   subject: string,
@@ -48,7 +55,8 @@ export type EndSessionGrants = (
 export const createEndSessionGrants =
   (options: SessionGrantsOptions & { readonly tell: NotifyClients }): EndSessionGrants =>
   async (subject, sessions) => {
-    // First: a code that is issued beside this is in the lists that are read next, or finds that its session is over.
+    // This comes first: a code that is issued at the same time is either in the lists that are read next, or finds
+    // that its session is over.
     await Promise.all(sessions.map((one) => options.revocations.revoke(sessionEndId(one), sessionEndTtl)))
     const sids = [...new Set(sessions.map(({ sid }) => sid))]
     const ended = new Map(sids.map((sid) => [sid, 0]))
