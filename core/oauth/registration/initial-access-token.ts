@@ -3,26 +3,26 @@ import type { RecordStore } from '../../storage/ports.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { isSameText } from '../same-text.js'
 
-/** The right to register some clients (RFC 7591 §3, "initial access token"), as it is stored. */
+/** The right to register a number of clients (RFC 7591 §3, "initial access token"), as it is stored. */
 export interface InitialAccessToken {
   /** base64url SHA-256 of the secret part. The token itself is never kept. */
   readonly sha256: string
-  /** How many clients may be registered with it, and how many were. */
+  /** How many clients may be registered with it, and how many have been. */
   readonly uses: number
   readonly used: number
   /** Seconds since the epoch. */
   readonly issuedAt: number
   readonly expiresAt: number
-  /** The name of the policy of its clients. Absent: that of everybody. */
+  /** The name of the policy of its clients. Absent: the policy of open registration. */
   readonly policy?: string
-  /** For the operator. */
+  /** A note for the operator. */
   readonly note?: string
 }
 
 const form = /^([0-9a-f]{16})\.([\w-]{43})$/
 
 export interface NewInitialAccessToken {
-  /** What the operator and the audit log call it; also the beginning of the token. */
+  /** The name for the operator and the audit log; it is also the beginning of the token. */
   readonly id: string
   readonly token: string
   readonly sha256: string
@@ -38,13 +38,16 @@ export interface FoundInitialAccessToken {
   readonly record: InitialAccessToken
 }
 
-/** Initial access tokens at the registration endpoint. Everything throws `Unavailable`. */
+/** Initial access tokens at the registration endpoint. All methods throw `Unavailable`. */
 export interface InitialAccessTokens {
-  /** What the token allows, or in constant words why it allows nothing. Uses nothing up. */
+  /** Returns what the token allows, or the constant reason why it allows nothing. It takes no use. */
   find(token: string): Promise<FoundInitialAccessToken | string>
-  /** Takes one use, as one atomic step over all processes: false when there was none left, or the token was revoked. */
+  /**
+   * Takes one use, as one atomic step over all processes. Resolves with false when none was left, or the token was
+   * revoked.
+   */
   redeem(id: string): Promise<boolean>
-  /** Gives back a use that came to nothing. */
+  /** Gives back a use whose registration failed. */
   giveBack(id: string): Promise<void>
 }
 

@@ -10,11 +10,11 @@ import { findUriFaults } from './public-uris.js'
 import { metadataRefused } from './refuse-metadata.js'
 
 export interface MakeClientOptions {
-  /** That keys sign now, the deployment's own first. */
+  /** The algorithms that keys sign with at present, the deployment's own first. */
   readonly idTokenAlgs: () => readonly JwsAlg[]
   readonly logoutTokenAlgs: () => readonly JwsAlg[]
   readonly allowPrivateAddresses: boolean
-  /** What the deployment does not have that a client like this needs. */
+  /** Finds what the client needs and the deployment does not have. */
   readonly findUnavailable: (client: Client) => readonly MetadataProblem[]
   readonly checkSector: CheckSector
 }
@@ -22,16 +22,16 @@ export interface MakeClientOptions {
 /** A client that is to be registered, or its new metadata. */
 export interface RequestedClient {
   readonly clientId: string
-  /** As `readMetadata` returns it, without the software statement. */
+  /** The metadata that `readMetadata` returned, without the software statement. */
   readonly metadata: JsonObject
   readonly policy: RegistrationPolicy
-  /** As it is registered. */
+  /** The client as it is registered at present. */
   readonly current?: Client | undefined
 }
 
 export interface MadeClient {
   readonly client: Client
-  /** A new one: nothing shows it again. */
+  /** A new secret. It cannot be shown again. */
   readonly secret?: string
 }
 
@@ -41,8 +41,9 @@ const listsOnlyTexts = (value: JsonValue | undefined): boolean =>
   value === undefined || (Array.isArray(value) && value.every((one) => typeof one === 'string'))
 
 /**
- * A client that names no method may send its secret either way, as one of the operator: libraries send it in the form and do
- * not read that the method is `client_secret_basic` (RFC 7591 §2). So may one that sends back what the answer said.
+ * A client that names no method may send its secret either way, like a client of the operator: libraries send it in
+ * the form and do not read that the method is `client_secret_basic` (RFC 7591 §2). The same holds for a client that
+ * sends back the method from the response.
  */
 const sendsEitherWay = ({ metadata, policy, current }: RequestedClient): boolean => {
   const { token_endpoint_auth_method: method } = metadata
@@ -50,7 +51,7 @@ const sendsEitherWay = ({ metadata, policy, current }: RequestedClient): boolean
   return (method === undefined || isEcho) && secretMethods.every((name) => policy.authMethods.includes(name))
 }
 
-/** What a client has that does not ask (RFC 7591 §2), within the policy. */
+/** Returns the defaults of a client that does not name these members (RFC 7591 §2), within the policy. */
 const defaultsOf = ({ policy, current }: RequestedClient) => {
   const { grantTypes, authMethods, audiences } = policy
   const prefer = (standard: string, allowed: readonly string[]): string =>
@@ -62,7 +63,7 @@ const defaultsOf = ({ policy, current }: RequestedClient) => {
   }
 }
 
-/** Of an operator who has changed the client since: they stay. */
+/** Fields that an operator has changed since registration are kept. */
 const keepOwned = (client: Client, current: Client | undefined): Client => {
   if (current === undefined) return client
   const { consent, disabled, introspection_audiences, metadata } = current
@@ -75,7 +76,7 @@ const keepOwned = (client: Client, current: Client | undefined): Client => {
   }
 }
 
-/** The secrets that the client has go on, where it still needs one. */
+/** The client keeps its secrets if it still needs one. */
 const keepSecrets = (client: Client, current: Client | undefined): Client => {
   if (client.client_secret_sha256 === undefined || current?.client_secret_sha256 === undefined) return client
   const { client_secret_sha256, client_secret_expires_at } = current
@@ -89,18 +90,21 @@ const keepSecrets = (client: Client, current: Client | undefined): Client => {
   }
 }
 
-/** What of the record is not for the client to say, from the record as it stands. */
+/** Keeps the members of the current record that the client cannot set. */
 export const keepFromRecord = (client: Client, current: Client | undefined): Client =>
   keepSecrets(keepOwned(client, current), current)
 
 /**
- * Makes a client of what somebody asks for, or refuses it (RFC 7591 §2, §3.2.2): nothing is left out in silence. Throws
+ * Makes a client from requested metadata, or refuses it (RFC 7591 §2, §3.2.2); nothing is dropped silently. Throws
  * `invalid_redirect_uri`, `invalid_client_metadata`.
  */
 export const createMakeClient = (options: MakeClientOptions) => {
   const { idTokenAlgs, logoutTokenAlgs, allowPrivateAddresses, findUnavailable, checkSector } = options
 
-  /** OIDC Registration §2: RS256, whatever the deployment has, where there is such a key. */
+  /**
+   * OIDC Registration §2 makes RS256 the default. It is used if there is such a key, whatever else the deployment
+   * has.
+   */
   const withIdTokenAlg = (client: Client, { signingAlgs }: RegistrationPolicy): Client => {
     if (client.id_token_signed_response_alg !== undefined || !client.scope.includes('openid')) return client
     const forLogout = client.backchannel_logout_uri === undefined ? undefined : logoutTokenAlgs()

@@ -4,21 +4,21 @@ import type { JwsAlg } from '../../jose/jwk.js'
 import type { MetadataProblem } from '../clients/metadata-rules.js'
 import type { SecurityProfile } from '../clients/client.js'
 
-/** What a client that registers itself may ask for, and what it gets when it does not ask. */
+/** What a client that registers itself may request, and the defaults that it gets. */
 export interface RegistrationPolicy {
   readonly grantTypes: readonly string[]
   /**
-   * With `client_secret_basic` and `client_secret_post`, a client that names none may use both; with one of them
-   * `client_secret_basic` if it is there, else the first.
+   * If both `client_secret_basic` and `client_secret_post` are allowed, a client that names no method may use both.
+   * Otherwise it gets `client_secret_basic` if that is allowed, else the first.
    */
   readonly authMethods: readonly string[]
-  /** Those of a client that names none. */
+  /** The allowed scopes; a client that names none gets all of them. */
   readonly scopes: readonly string[]
-  /** Those of a client that names none. */
+  /** The allowed audiences; a client that names none gets all of them. */
   readonly audiences: readonly string[]
   readonly signingAlgs: readonly JwsAlg[]
   readonly detailsTypes: readonly string[]
-  /** Of every client. */
+  /** The profile of every client that registers. */
   readonly securityProfile: SecurityProfile
   readonly requireStatement: boolean
 }
@@ -34,7 +34,7 @@ const algMembers = [
 
 const beyond = 'is more than clients may register here'
 
-/** Which of several: `scope[2]` is the third name of the scope. */
+/** Names a value among several: `scope[2]` is the third name of the scope. */
 const placed = (path: string, asked: readonly string[], places: readonly number[]): string =>
   asked.length === 1 ? path : places.map((at) => `${path}[${String(at)}]`).join(', ')
 
@@ -42,8 +42,9 @@ const textsIn = (value: JsonValue | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 
 /**
- * What of the metadata is more than the policy allows. Of what is no metadata at all, such as a number for a scope, nothing is
- * said here. What was asked for is not repeated: its places are numbered from 0. `own`: audiences that the client has already.
+ * Finds metadata that exceeds the policy. Values that are not valid metadata, such as a number for a scope, are
+ * ignored here. Requested values are not repeated: their positions are numbered from 0. `own`: audiences that the
+ * client already has.
  */
 export const findBeyondPolicy = (
   metadata: JsonObject,
@@ -64,7 +65,7 @@ export const findBeyondPolicy = (
   check('authorization_details_types', textsIn(metadata['authorization_details_types']), policy.detailsTypes)
   for (const member of algMembers) {
     const alg = findAlgorithm(metadata[member])
-    // What is no algorithm of ours is refused as that.
+    // An unsupported algorithm is refused elsewhere, as unsupported.
     if (alg !== undefined) check(member, [alg], policy.signingAlgs)
   }
   if (profile !== undefined && profile !== policy.securityProfile)

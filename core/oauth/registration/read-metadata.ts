@@ -6,7 +6,10 @@ import type { MetadataProblem } from '../clients/metadata-rules.js'
 import { OAuthError } from '../errors.js'
 import { metadataRefused } from './refuse-metadata.js'
 
-/** What is never the client's to say: it is ours, or the operator's. A client that sends it is not refused, and does not get it. */
+/**
+ * Members that a client can never set, because they are the server's or the operator's. A client that sends one is
+ * not refused, and does not get it.
+ */
 const owned: ReadonlySet<string> = new Set([
   'client_id',
   'client_secret',
@@ -17,7 +20,7 @@ const owned: ReadonlySet<string> = new Set([
   'metadata',
 ])
 
-/** Of client metadata, what a client may say about itself. */
+/** The members of client metadata that a client may set for itself. */
 const registrable: readonly string[] = [
   ...Object.keys(metadataSchema.shape).filter((name) => !owned.has(name)),
   'software_statement',
@@ -26,7 +29,7 @@ const registrable: readonly string[] = [
 const malformed = (reason: string): OAuthError =>
   new OAuthError('invalid_client_metadata', 'The body is not a JSON object of client metadata.', { reason })
 
-/** The body of a registration: one JSON object. Throws `invalid_client_metadata`. */
+/** Parses the body of a registration, which is one JSON object. Throws `invalid_client_metadata`. */
 export const parseRegistration = (body: Buffer | undefined): JsonObject => {
   const object = parseStrictJsonObject(body ?? Buffer.alloc(0))
   if (object === undefined) throw malformed('not a JSON object')
@@ -41,7 +44,7 @@ const mostCharacters = 2048
 const mostContacts = 10
 const mostOfContact = 254
 
-/** Far more than any client has: what follows may look at each entry. */
+/** The limit is far more than any client has, so later code may look at each entry. */
 const findExcess = (name: string, value: JsonValue): string | undefined => {
   if (name === 'software_statement') return undefined
   if (name === 'contacts' && Array.isArray(value)) {
@@ -60,7 +63,7 @@ const findExcess = (name: string, value: JsonValue): string | undefined => {
   return undefined
 }
 
-/** What is not understood in a set is ignored (RFC 7517 §5). */
+/** Keys that are not understood in a set are ignored (RFC 7517 §5). */
 const readKeySet = (value: JsonValue): JsonValue => (isObject(value) ? { keys: value['keys'] ?? null } : value)
 
 const hasTooManyKeys = (value: JsonValue | undefined): boolean => {
@@ -69,8 +72,9 @@ const hasTooManyKeys = (value: JsonValue | undefined): boolean => {
 }
 
 /**
- * What the client says about itself, of what it sent: members that are not understood are ignored, and `null` is as good as
- * absent (RFC 7591 §2, RFC 7592 §2.2). Throws `invalid_client_metadata` for what is too much to look at.
+ * Returns the metadata that the client may set, from what it sent. Members that are not understood are ignored, and
+ * `null` counts as absent (RFC 7591 §2, RFC 7592 §2.2). Throws `invalid_client_metadata` when there is too much to
+ * look at.
  */
 export const readMetadata = (sent: JsonObject): JsonObject => {
   const read: Record<string, JsonValue> = {}

@@ -3,13 +3,14 @@ import { OAuthError } from '../errors.js'
 
 const mostTold = 3
 
-/** RFC 6749 §5.2: `error_description` is printable ASCII without quotes and backslashes. */
+/** `error_description` must be printable ASCII without quotes and backslashes (RFC 6749 §5.2). */
 const ascii = (text: string): string =>
   text.replaceAll('§', 'section ').replaceAll(/[^\x20-\x21\x23-\x5B\x5D-\x7E]/g, "'")
 
 /**
- * The refusal of metadata (RFC 7591 §3.2.2). Paths and messages are words of ours, and numbers: nothing that was sent is
- * repeated. `isShaped`: the redirect URIs are texts, and so what is wrong with them is what they say.
+ * Makes the refusal of metadata (RFC 7591 §3.2.2). Paths and messages consist of constant texts and numbers, and
+ * repeat nothing that was sent. `isShaped`: the redirect URIs are strings, so a problem with them is one of their
+ * values.
  */
 export const metadataRefused = (problems: readonly MetadataProblem[], isShaped = false): OAuthError => {
   const told = problems.slice(0, mostTold).map(({ path, message }) => `${path} ${message}`)

@@ -6,48 +6,51 @@ import { isClientId, type Client, type ClientDirectory, type ClientRegistration 
 import { isSameText } from '../same-text.js'
 
 export interface RegisteredClientsOptions {
-  /** Of those whom an initial access token vouched for. */
+  /** The collection of clients that an initial access token vouched for. */
   readonly clients: RecordStore<Client>
-  /** The same collection, for those that anybody may have registered: they count in a share of their own. */
+  /** The same collection for openly registered clients, which count towards a separate quota. */
   readonly openClients: RecordStore<Client>
   readonly directory: Pick<ClientDirectory, 'forget'>
   readonly clock: Clock
-  /** Seconds until a client that was never used is forgotten. */
+  /** Seconds until a client that was never used is deleted. */
   readonly unusedSeconds: number
-  /** A place among the clients of its address that stay for `unusedSeconds`; undefined: it has as many as it may. */
+  /**
+   * Takes a slot among the clients of its address that stay for `unusedSeconds`; undefined: the address has as many
+   * as it may.
+   */
   readonly keepPlace: (address: string, registration: ClientRegistration) => Promise<KeptPlace | undefined>
 }
 
-/** A place that was taken, to be given back. */
+/** A slot that was taken and can be given back. */
 export interface KeptPlace {
   leave(): Promise<void>
 }
 
-/** Seconds for which a client stays that anybody could have registered, and that no request has named since. */
+/** Seconds for which an openly registered client stays that no request has named since. */
 export const unseenSeconds = 3600
 
-/** Clients that registered themselves, in the store. Everything throws `Unavailable`. */
+/** Clients in the store that registered themselves. All methods throw `Unavailable` unless they say otherwise. */
 export interface RegisteredClients {
-  /** Stores a new client, until it has been used or its time is over. */
+  /** Stores a new client until it is used or its time runs out. */
   add(client: Client): Promise<void>
-  /** The client whose registration the token is for, or in constant words why there is none. */
+  /** Returns the client whose registration the token is for, or the constant reason why there is none. */
   find(clientId: string, token: string): Promise<Client | string>
   /**
-   * Changes the client that `found` returned, as one atomic step: `change` is given the record as it stands. False when the token
-   * of the registration is another one by now, or the client is gone.
+   * Changes the client that `find` returned, as one atomic step: `change` gets the record as it is at that moment.
+   * Resolves with false when the registration has another token by now, or the client is gone.
    */
   replace(found: Client, change: (current: Client) => Client): Promise<boolean>
-  /** As `replace`: the client is gone when it resolves with true. */
+  /** Removes the client under the same conditions as `replace`; true: it is gone. */
   remove(found: Client): Promise<boolean>
   /**
-   * For each request that names a client: one that nobody vouched for, and that was only registered so far, stays from now on for the
-   * time of unused ones, as long as its address has room for it. Throws nothing.
+   * Call it for each request that names a client. An openly registered client that no request has named before stays
+   * from now on for the time of unused ones, as long as its address has a slot for it. Throws nothing.
    */
   noteSeen(client: Client): Promise<void>
   /**
-   * Takes a client for used that got a token: it stays. `byPerson`: somebody signed in to it, or could have. One that nobody
-   * vouched for and no person used has half its time at least from then on, and stays in its share. Throws nothing: the next
-   * token tells it again.
+   * Records that a client got a token, so it stays. `byPerson`: a person signed in to it, or could have. An openly
+   * registered client that no person used keeps at least half of its time from then on, and stays in its quota.
+   * Throws nothing: the next token records it again.
    */
   noteUse(client: Client, byPerson: boolean): Promise<void>
 }
@@ -70,7 +73,7 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
     }
   }
 
-  /** The record of a client that is in use, or undefined where nothing has to be written. */
+  /** Returns the record of a client that is in use, or undefined when nothing has to be written. */
   const usedBy = (current: Client, byPerson: boolean): Client | undefined => {
     const { registration, ...metadata } = current
     if (registration?.unused_until === undefined) return undefined
@@ -82,7 +85,7 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
     return { ...metadata, registration: still }
   }
 
-  /** Resolves with false where somebody else was first, or the client is gone. */
+  /** Resolves with false when another process was first, or the client is gone. */
   const keepSeen = (client: Client): Promise<boolean> =>
     openClients.update(client.client_id, (current) => {
       if (current?.registration === undefined) return { result: false }
@@ -99,7 +102,7 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
     const { address } = registration
     try {
       const place = address === undefined ? undefined : await keepPlace(address, registration)
-      // It has its hour.
+      // Without a slot the client keeps its hour.
       if (address !== undefined && place === undefined) return
       if (!(await forgetting(client.client_id, keepSeen(client)))) await place?.leave()
     } catch (error) {
@@ -148,7 +151,7 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
     noteSeen,
 
     async noteUse(client, byPerson) {
-      // Mostly known without asking the store.
+      // This is mostly known without reading the store.
       if (usedBy(client, byPerson) === undefined) return
       const note = storeOf(client).update(client.client_id, (current) => {
         const used = current && usedBy(current, byPerson)
@@ -163,7 +166,7 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
   }
 }
 
-/** The directory, for requests: `note` learns of clients that none has named so far. */
+/** Wraps the directory for requests: `note` is called for clients that no request has named before. */
 export const notingSeen = (directory: ClientDirectory, note: RegisteredClients['noteSeen']): ClientDirectory => {
   const seen = async (client: Client | undefined): Promise<Client | undefined> => {
     if (client?.registration?.unseen === true) await note(client)

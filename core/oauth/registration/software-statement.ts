@@ -9,30 +9,31 @@ import type { IssuerKeys, KeyIssuer } from '../../outbound/issuer-keys.js'
 import { OAuthError } from '../errors.js'
 import { readMetadata } from './read-metadata.js'
 
-/** Whose statements about software are believed. */
+/** An issuer whose statements about software are trusted. */
 export interface StatementIssuer extends KeyIssuer {
   readonly signingAlgs: readonly JwsAlg[]
-  /** Since `iat`. */
+  /** Seconds since `iat`. */
   readonly maxAgeSeconds?: number | undefined
-  /** The claim under which a member of client metadata stands, where that is not its own name. */
+  /** The claims that hold members of client metadata under another name. */
   readonly claims: Readonly<Record<string, string>>
 }
 
 export interface SoftwareStatementOptions {
   readonly issuers: readonly StatementIssuer[]
   readonly keys: IssuerKeys
-  /** Ours, for statements that name an audience. */
+  /** The issuer of this server, for statements that name an audience. */
   readonly issuer: string
   readonly clock: Clock
   readonly toleranceSeconds: number
 }
 
-/** What others say about software that registers here (RFC 7591 §2.3). */
+/** Statements of third parties about software that registers here (RFC 7591 §2.3). */
 export interface SoftwareStatements {
   /**
-   * The metadata with what its statement says in the place of what the client says (RFC 7591 §3.1.1). `known`: the statement that
-   * the client was registered with, which stands where it sends none; it was verified then. Throws
-   * `invalid_software_statement`, `unapproved_software_statement`, `invalid_client_metadata`, `Unavailable`.
+   * Returns the metadata with the values of its statement in place of the client's own (RFC 7591 §3.1.1). `known`:
+   * the statement that the client was registered with. It applies when the client sends none, and was verified at
+   * that time. Throws `invalid_software_statement`, `unapproved_software_statement`, `invalid_client_metadata`,
+   * `Unavailable`.
    */
   apply(metadata: JsonObject, isRequired: boolean, known?: string): Promise<JsonObject>
 }
@@ -40,7 +41,7 @@ export interface SoftwareStatements {
 const refused = (reason: string, description = 'The software statement is invalid.'): OAuthError =>
   new OAuthError('invalid_software_statement', description, { reason: `software statement: ${reason}` })
 
-/** The keys of a client are those of one source. */
+/** The keys of a client must come from one source. */
 const withoutKeys = ({ jwks: _set, jwks_uri: _uri, ...others }: JsonObject): JsonObject => others
 
 const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (value === undefined ? [] : [value].flat())
@@ -62,7 +63,7 @@ export const createSoftwareStatements = (options: SoftwareStatementOptions): Sof
 
   const findClaimFault = ({ payload }: CompactJws, { maxAgeSeconds }: StatementIssuer): string | undefined => {
     const { iat, aud } = payload
-    // Statements of directories have no end.
+    // Statements of directories have no `exp`.
     const fault = findTimeFault({ exp: Number.MAX_SAFE_INTEGER, ...payload }, { clock, toleranceSeconds })
     if (fault !== undefined) return fault
     if (maxAgeSeconds !== undefined && (typeof iat !== 'number' || iat + maxAgeSeconds <= epochSeconds(clock)))
@@ -80,7 +81,7 @@ export const createSoftwareStatements = (options: SoftwareStatementOptions): Sof
     if (!(await isSignedByAny(jws, fitting))) throw refused('wrong signature')
   }
 
-  /** What it says of metadata, under the names of metadata. */
+  /** Returns the statement's metadata, under the names of metadata. */
   const metadataOf = (stated: JsonObject, { claims }: StatementIssuer): JsonObject => {
     const renamed = Object.entries(claims).flatMap(([member, claim]) =>
       Object.hasOwn(stated, claim) ? [[member, stated[claim]] as const] : [],
@@ -90,7 +91,7 @@ export const createSoftwareStatements = (options: SoftwareStatementOptions): Sof
 
   return {
     async apply({ software_statement: sent, ...metadata }, isRequired, known) {
-      // Where nobody's statements are believed, none is understood (RFC 7591 §2.3).
+      // If no issuer is trusted, statements are not understood and so ignored (RFC 7591 §2.3).
       const text = issuers.size === 0 ? undefined : (sent ?? known)
       if (text === undefined) {
         if (isRequired) throw refused('none', 'A software statement is required.')
