@@ -2,31 +2,34 @@ import type { JsonObject, JsonValue } from '../../json.js'
 import { OAuthError } from '../errors.js'
 import type { RequestedClaims } from '../grants/grant.js'
 
-/** One `acr` of `acr_values_supported`, and what a sign-in that has it was done with (OIDC Core §2, RFC 8176). */
+/** One `acr` of `acr_values_supported`, and the methods of a sign-in that has it (OIDC Core §2, RFC 8176). */
 export interface AuthenticationContext {
   readonly acr: string
-  /** Values of `amr`, all of which the sign-in must have. */
+  /** Values of `amr`. The sign-in must have all of them. */
   readonly methods: readonly string[]
 }
 
-/** In order, the weakest first. */
+/** The contexts in order, the weakest first. */
 export type AuthenticationContexts = readonly AuthenticationContext[]
 
-/** What a client wants to know of a sign-in. */
+/** The `acr` that a client wants for a sign-in. */
 export interface WantedAcr {
-  /** In order of preference; one will do. Empty: nothing that anybody could have. */
+  /** The values in order of preference; one of them is enough. Empty: no sign-in can have any of them. */
   readonly values: readonly string[]
-  /** Without it there is no answer. Otherwise a sign-in is asked for, and what comes of it is taken. */
+  /**
+   * True: without such a sign-in the request fails. False: the person is asked to sign in, and any result is
+   * accepted.
+   */
   readonly essential: boolean
 }
 
 interface SignIn {
   readonly amr: readonly string[]
-  /** Of a sign-in method that knows it better. */
+  /** The value from a sign-in method that determines it itself. */
   readonly acr?: string
 }
 
-/** What a sign-in has, the strongest first. */
+/** Returns the contexts of a sign-in, the strongest first. */
 const contextsOf = (contexts: AuthenticationContexts, { amr, acr }: SignIn): readonly string[] => {
   const met = contexts.filter(({ methods }) => methods.every((method) => amr.includes(method))).map((one) => one.acr)
   return [...(acr === undefined ? [] : [acr]), ...met.reverse()]
@@ -38,7 +41,7 @@ export const isAcrMet = (contexts: AuthenticationContexts, signIn: SignIn, wante
   return wanted.values.some((value) => has.includes(value))
 }
 
-/** The `acr` that tokens tell: of what was asked for the first that the sign-in has, or the strongest. */
+/** Returns the `acr` for tokens: the first requested one that the sign-in has, or else the strongest. */
 export const acrOf = (
   contexts: AuthenticationContexts,
   signIn: SignIn,
@@ -59,9 +62,9 @@ const named = (claim: JsonObject | null | undefined): readonly JsonValue[] | und
 }
 
 /**
- * What the claim `acr` of the ID token asks for (OIDC Core §5.5.1.1), else `acr_values`, else the client's
- * `default_acr_values`. Values that the deployment does not name are dropped; where it names none, only a sign-in method
- * can know. Throws `unmet_authentication_requirements` when an essential one cannot be had (RFC 9470 §5),
+ * Reads the claim `acr` of the ID token (OIDC Core §5.5.1.1), else `acr_values`, else the client's
+ * `default_acr_values`. Values that the deployment does not name are dropped; if it names none, only a sign-in method
+ * can know them. Throws `unmet_authentication_requirements` when an essential one cannot be met (RFC 9470 §5), and
  * `invalid_request`.
  */
 export const readWantedAcr = (

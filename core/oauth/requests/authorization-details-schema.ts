@@ -7,16 +7,16 @@ import type {
   DescribedDetail,
 } from './authorization-details.js'
 
-/** A type as the configuration has it. */
+/** A type as it stands in the configuration. */
 export interface ConfiguredDetailsType {
   readonly type: string
   readonly title?: Readonly<Record<string, string>> | undefined
-  /** JSON Schema 2020-12 of a detail, without its `type`. */
+  /** The JSON Schema 2020-12 of a detail, without its `type`. */
   readonly schema: JsonObject
   readonly show?:
     | readonly {
         readonly label?: Readonly<Record<string, string>> | undefined
-        /** JSON Pointer (RFC 6901). */
+        /** A JSON Pointer (RFC 6901). */
         readonly path: string
         readonly format: 'text' | 'amount'
       }[]
@@ -25,21 +25,21 @@ export interface ConfiguredDetailsType {
 
 const load = createRequire(import.meta.url)
 
-/** Compiles it. Throws `Error` that says what is wrong with the schema. */
+/** Compiles the schema. Throws an `Error` that says what is wrong with it. */
 export const compileDetailsSchema = (schema: JsonObject) => {
-  // Most deployments have no such type, and need not load the compiler of schemas.
+  // The compiler of schemas is loaded only here, because most deployments have no such type.
   const { Ajv2020 } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
   return new Ajv2020({ strict: true }).compile(schema)
 }
 
-/** RFC 9396 §5: a member that nobody knows is refused, which a schema has to say. */
+/** Unknown members must be refused (RFC 9396 §5), which the schema has to state. */
 export const isClosedSchema = (schema: JsonObject): boolean =>
   schema['type'] === 'object' && (schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false)
 
-/** Keywords whose schemas are about the same object. */
+/** These keywords hold schemas for the same object. */
 const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else'] as const
 
-/** Does a schema speak of the member `type`? A detail is checked without it, and would never pass. */
+/** Tells whether a schema mentions the member `type`. A detail is checked without it, and would never pass. */
 export const namesType = (schema: JsonValue | undefined): boolean => {
   if (Array.isArray(schema)) return schema.some((one: JsonValue) => namesType(one))
   if (!isObject(schema)) return false
@@ -49,7 +49,7 @@ export const namesType = (schema: JsonValue | undefined): boolean => {
   return inPlace.some((keyword) => namesType(schema[keyword]))
 }
 
-/** What a schema may say of a member beside `properties`, or of itself elsewhere. */
+/** Keywords that may describe a member outside `properties`, or refer to another schema. */
 const open = [
   '$ref',
   '$dynamicRef',
@@ -60,7 +60,10 @@ const open = [
   'prefixItems',
 ] as const
 
-/** False for a JSON Pointer that certainly leads to nothing in a detail: `type` is not there, nor what a closed schema does not name. */
+/**
+ * Returns false for a JSON Pointer that cannot lead to anything in a detail: `type` is not there, nor is a member
+ * that a closed schema does not name.
+ */
 export const mayHave = (schema: JsonObject, path: string): boolean => {
   let within: JsonObject = schema
   for (const part of path.slice(1).split('/')) {
@@ -110,13 +113,17 @@ const createType = ({ type, title, schema, show }: ConfiguredDetailsType): Autho
         })
   return {
     type,
-    // The path within the schema, which is the operator's; the one within the detail has names of the client's.
+    // Only the path within the schema is reported. It is the operator's, while the path within the detail contains
+    // names from the client.
     check: (detail) => (validate(membersOf(detail)) ? undefined : (validate.errors?.[0]?.schemaPath ?? 'not valid')),
     describe: (detail) => ({ title: title ?? plain(type), lines: linesOf(membersOf(detail)) }),
   }
 }
 
-/** Throws `Error` for a schema that does not compile, which `check` has refused before. */
+/**
+ * Creates the types of the configuration. Throws `Error` for a schema that does not compile, which `check` has
+ * already refused.
+ */
 export const createAuthorizationDetailsTypes = (
   configured: readonly ConfiguredDetailsType[],
 ): AuthorizationDetailsTypes => new Map(configured.map((one) => [one.type, createType(one)]))

@@ -5,15 +5,15 @@ import { askPlugin } from '../grants/ask-plugin.js'
 import type { Client } from '../clients/client.js'
 import { OAuthError } from '../errors.js'
 
-/** One thing that a client asks for or was granted (RFC 9396 §2). The other members are those of its type. */
+/** One permission that a client requests or was granted (RFC 9396 §2). The other members depend on its type. */
 export interface AuthorizationDetail extends JsonObject {
   readonly type: string
 }
 
-/** A text for people, by language tag (RFC 5646). */
+/** A text for people in several languages, by language tag (RFC 5646). */
 type Texts = Readonly<Record<string, string>>
 
-/** A detail in words. Each `text` is the client's, and untrusted. */
+/** A detail described for people. Each `text` comes from the client and is untrusted. */
 export interface DescribedDetail {
   readonly title: Texts
   readonly lines: readonly { readonly label: Texts; readonly text: string }[]
@@ -21,24 +21,30 @@ export interface DescribedDetail {
 
 type Eventual<T> = T | Promise<T>
 
-/** One type of `authorization_details`, of the configuration or of a plugin. All throw `Unavailable`. */
+/** One type of `authorization_details`, from the configuration or a plugin. All methods throw `Unavailable`. */
 export interface AuthorizationDetailsType {
   readonly type: string
-  /** What is wrong with a detail, in words that contain nothing of it; undefined when it is right (RFC 9396 §5). */
+  /**
+   * Explains what is wrong with a detail, in words that contain nothing of it; undefined when it is valid (RFC 9396
+   * §5).
+   */
   check(detail: AuthorizationDetail, client: Client, signal: AbortSignal): Eventual<string | undefined>
-  /** What the person reads. It must leave out nothing that matters. */
+  /** Returns the text for the person. It must leave out nothing that matters. */
   describe(detail: AuthorizationDetail, signal: AbortSignal): Eventual<DescribedDetail>
   /**
-   * May a client that was granted `granted` have `asked`, because it is less (RFC 9396 §6)? Absent: only what is equal. What
-   * is asked for passes `check` as well.
+   * Tells whether a client that was granted `granted` may have `asked`, because it is less (RFC 9396 §6). Absent:
+   * only an equal detail is allowed. `asked` must pass `check` as well.
    */
   narrows?(asked: AuthorizationDetail, granted: AuthorizationDetail): boolean
 }
 
-/** By `type`. */
+/** The types by `type`. */
 export type AuthorizationDetailsTypes = ReadonlyMap<string, AuthorizationDetailsType>
 
-/** Anyone may have a parameter stored, until a sign-in is over; what is granted travels in each access token. */
+/**
+ * The size is limited because anyone can have a parameter stored until a sign-in is over, and each access token
+ * carries what is granted.
+ */
 const maxBytes = 4096
 const maxDetails = 10
 const maxDepth = 12
@@ -50,7 +56,7 @@ const refuse = (reason: string): never => {
 }
 
 const isSound = (value: JsonValue | undefined, depth = 0): boolean => {
-  // Nobody could tell from the page what is approved: what looks the same must be the same.
+  // People can only judge what the page shows, so texts that look the same must be the same.
   if (typeof value === 'string') return value === '' || isPlainText(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth > maxDepth) return false
@@ -62,7 +68,7 @@ const isSound = (value: JsonValue | undefined, depth = 0): boolean => {
 const isDetail = (value: JsonValue): value is AuthorizationDetail =>
   isObject(value) && typeof value['type'] === 'string'
 
-/** Reads the parameter, whatever the types are. Throws `invalid_authorization_details`. */
+/** Parses the parameter, without regard to its types. Throws `invalid_authorization_details`. */
 export const parseAuthorizationDetails = (text: string): readonly AuthorizationDetail[] => {
   if (Buffer.byteLength(text) > maxBytes) return refuse('authorization_details: too long')
   let parsed: JsonValue
@@ -78,7 +84,7 @@ export const parseAuthorizationDetails = (text: string): readonly AuthorizationD
   return details.every(isDetail) ? details : refuse('authorization_details: a detail is no object with a type')
 }
 
-/** Whom details are asked of, and of what. */
+/** The client that requests details, and the types that exist. */
 export interface DetailsRules {
   readonly client: Client
   readonly types: AuthorizationDetailsTypes
@@ -101,8 +107,8 @@ const checkDetail = async (detail: AuthorizationDetail, rules: DetailsRules): Pr
 }
 
 /**
- * The details that a client asks for, each of a type that it may ask for. Throws `invalid_authorization_details`, and what
- * `check` of a type throws.
+ * Checks the details that a client requests, each of a type that it may request. Throws
+ * `invalid_authorization_details`, and what `check` of a type throws.
  */
 export const checkAuthorizationDetails = async (
   text: string,
@@ -113,7 +119,10 @@ export const checkAuthorizationDetails = async (
   return details
 }
 
-/** The resource servers that a detail is for (RFC 9396 §2.2); undefined: it does not say. Throws. */
+/**
+ * Returns the resource servers that a detail is for (RFC 9396 §2.2); undefined when it names none. Throws when
+ * `locations` is malformed.
+ */
 const locationsOf = ({ locations }: AuthorizationDetail): readonly string[] | undefined => {
   if (locations === undefined) return undefined
   const list: readonly unknown[] = Array.isArray(locations) ? locations : []
@@ -126,7 +135,7 @@ const locationsOf = ({ locations }: AuthorizationDetail): readonly string[] | un
 const mayAskFor = (client: Client, { type }: AuthorizationDetail): boolean =>
   client.authorization_details_types?.includes(type) === true
 
-/** Are all of `some` among `all`? */
+/** Tells whether all of `some` are among `all`. */
 export const includesDetails = (all: readonly AuthorizationDetail[], some: readonly AuthorizationDetail[]): boolean =>
   some.every((detail) => all.some((other) => isDeepStrictEqual(other, detail)))
 
@@ -142,7 +151,7 @@ const checkNarrower = async (
   granted: readonly AuthorizationDetail[],
   rules: DetailsRules,
 ): Promise<readonly AuthorizationDetail[]> => {
-  // Two payments are more than one: each that was granted covers one that is asked for.
+  // Two payments are more than one, so each granted detail covers only one requested detail.
   const pool = [...granted]
   for (const detail of asked) {
     const equal = pool.findIndex((one) => isDeepStrictEqual(one, detail))
@@ -155,8 +164,8 @@ const checkNarrower = async (
 }
 
 /**
- * The details that a person allows, each equal to one that was asked for or less of it. Throws `invalid_authorization_details`,
- * and what `check` of a type throws.
+ * Returns the details that a person allows, each equal to a requested one or less. Throws
+ * `invalid_authorization_details`, and what `check` of a type throws.
  */
 export const narrowDetails = async (
   allowed: readonly AuthorizationDetail[],
@@ -166,9 +175,9 @@ export const narrowDetails = async (
   allowed.length === 0 ? [] : checkNarrower(parseAuthorizationDetails(JSON.stringify(allowed)), asked, rules)
 
 /**
- * Of what was granted, what a token for `audience` is to have: what the client asks for at `/token`, equal to what was granted
- * or less of it (RFC 9396 §6), else all; without what names other `locations` (RFC 9396 §2.2). Undefined: none. Throws
- * `invalid_authorization_details`, and what `check` of a type throws.
+ * Returns the granted details for a token for `audience`. They are those that the client requests at `/token`, each
+ * equal to a granted one or less (RFC 9396 §6), or else all, without those that name other `locations` (RFC 9396
+ * §2.2). Undefined: none. Throws `invalid_authorization_details`, and what `check` of a type throws.
  */
 export const narrowAuthorizationDetails = async (
   text: string | undefined,

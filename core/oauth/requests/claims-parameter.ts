@@ -2,10 +2,10 @@ import { inheritedNames, isObject, type JsonObject, type JsonValue } from '../..
 import { OAuthError } from '../errors.js'
 import type { RequestedClaims } from '../grants/grant.js'
 
-/** Anyone may have a parameter stored, until a sign-in is over. */
+/** The size is limited because anyone can have a parameter stored until a sign-in is over. */
 const maxBytes = 4096
 const maxClaims = 100
-/** Bytes of JSON: the names asked for at `/userinfo` travel in the access token. */
+/** Bytes of JSON. They are limited because the access token carries the names requested at `/userinfo`. */
 const maxNames = 2048
 const maxValues = 20
 const maxDepth = 12
@@ -14,7 +14,7 @@ const refuse = (reason: string): never => {
   throw new OAuthError('invalid_request', 'The parameter claims is malformed.', { reason })
 }
 
-/** Counted before anything is parsed: what is refused costs one pass over the text. */
+/** The depth is counted before anything is parsed, so a refused text costs one pass over it. */
 const isTooDeep = (text: string): boolean => {
   let depth = 0
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[{\]}]/gs)) {
@@ -28,7 +28,10 @@ const isTooDeep = (text: string): boolean => {
 const isScalar = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** `null`, or an object of `essential`, `value` and `values`; other members are not understood and dropped (OIDC Core §5.5.1). */
+/**
+ * Reads `null`, or an object of `essential`, `value` and `values`. Other members are not understood and are dropped
+ * (OIDC Core §5.5.1).
+ */
 const readClaim = (claim: JsonValue | undefined): JsonObject | null => {
   if (claim === null) return null
   if (!isObject(claim)) return refuse('a claim is neither null nor an object')
@@ -72,16 +75,16 @@ export const parseClaimsParameter = (text: string): RequestedClaims => {
   return { ...(idToken && { id_token: idToken }), ...(userinfo && { userinfo }) }
 }
 
-/** Claims that tell of the login, not of the person: nothing to ask consent for (OIDC Core §2). */
+/** Claims about the login and not about the person, which need no consent (OIDC Core §2). */
 const loginClaims = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid'])
 
-/** Names of the personal claims that are asked for one by one, in order and each once. */
+/** Returns the names of the personal claims that are requested one by one, in order and each once. */
 export const personalClaims = (requested: RequestedClaims | undefined): readonly string[] => {
   const names = [...Object.keys(requested?.id_token ?? {}), ...Object.keys(requested?.userinfo ?? {})]
   return [...new Set(names)].filter((name) => !loginClaims.has(name))
 }
 
-/** Without the personal claims that are not for the client. */
+/** Removes the personal claims that the client may not have. */
 export const filterClaims = (requested: RequestedClaims, isReleasable: (name: string) => boolean): RequestedClaims => {
   const keep = (member: RequestedClaims['id_token']): RequestedClaims['id_token'] =>
     member && Object.fromEntries(Object.entries(member).filter(([name]) => loginClaims.has(name) || isReleasable(name)))
@@ -90,8 +93,8 @@ export const filterClaims = (requested: RequestedClaims, isReleasable: (name: st
 }
 
 /**
- * The subject that the answer must be about, or no answer may be given (OIDC Core §5.5.1). Throws `invalid_request`
- * when what is demanded is no subject.
+ * Returns the only subject that the response may be about (OIDC Core §5.5.1). Throws `invalid_request` when the
+ * demanded value cannot be a subject.
  */
 export const demandedSubject = (requested: RequestedClaims): string | undefined => {
   const value = requested.id_token?.['sub']?.['value'] ?? requested.userinfo?.['sub']?.['value']

@@ -4,7 +4,7 @@ import { filterClaims, personalClaims } from './claims-parameter.js'
 import { OAuthError } from '../errors.js'
 import { scopeToAllow } from './scope.js'
 
-/** What a person allows of a request. What it does not name is not granted. */
+/** The part of a request that a person allows. Anything that it does not name is not granted. */
 export interface GrantedConsent {
   readonly scope: readonly string[]
   /** Names of personal claims (OIDC Core §5.5). */
@@ -17,10 +17,10 @@ const refuseScope = (description: string): never => {
 }
 
 /**
- * The request as far as the person has allowed it. `openid` stays, as it does on the core's own page, and so does what is asked for by
- * no scope: the resources. Details are equal to what was asked for, or less of it (RFC 9396 §6). Throws `invalid_scope`,
- * `invalid_request` or `invalid_authorization_details` for more than was asked for and for nothing at all, and what `check` of
- * a type throws.
+ * Returns the request as far as the person has allowed it. `openid` stays, as on the core's own page, and so do the
+ * resources, which no scope requests. Details are equal to the requested ones, or less (RFC 9396 §6). Throws
+ * `invalid_scope`, `invalid_request` or `invalid_authorization_details` when more than the request or nothing at all
+ * is allowed, and what `check` of a type throws.
  */
 export const narrowRequest = async (
   request: AuthorizationRequest,

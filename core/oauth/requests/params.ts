@@ -4,7 +4,10 @@ import { OAuthError } from '../errors.js'
 export interface ParameterList {
   readonly values: ReadonlyMap<string, string>
   readonly repeated: ReadonlySet<string>
-  /** Every value of a name, in order: for `resource`, which alone may come more than once (RFC 8707 §2). */
+  /**
+   * Returns every value of a name, in order. It is for `resource`, the only parameter that may be repeated (RFC 8707
+   * §2).
+   */
   all(name: string): readonly string[]
 }
 
@@ -68,12 +71,13 @@ const decode = (text: string): string => {
 }
 
 /**
- * Parameters that did not come as a form, as a form would have them. Throws `invalid_request` on NUL and on more than 100.
+ * Lists parameters that did not come as a form under the same rules. Throws `invalid_request` on NUL and on more than
+ * 100.
  */
 export const listParameters = (entries: readonly (readonly [name: string, value: string])[]): ParameterList =>
   parseParameters(new URLSearchParams(entries.map(([name, value]): [string, string] => [name, value])).toString())
 
-/** The parameters when none is repeated, but for `except` (RFC 6749 §3.2). Throws `invalid_request`. */
+/** Returns the parameters when none is repeated, except those in `except` (RFC 6749 §3.2). Throws `invalid_request`. */
 export const checkNoneRepeated = (
   parameters: ParameterList,
   ...except: readonly string[]

@@ -5,34 +5,45 @@ import type { AuthorizationRequest } from './authorization-request.js'
 import { OAuthError } from '../errors.js'
 import { said } from '../said.js'
 
-/** A request that its client has pushed (RFC 9126): checked then, and not again. A JSON value. */
+/**
+ * A request that its client has pushed (RFC 9126). It was checked then and is not checked again. It is a JSON value.
+ */
 export interface PushedRequest {
   readonly request: AuthorizationRequest
-  /** Seconds since the epoch: until then `/authorize` opens it. */
+  /** Seconds since the epoch. `/authorize` opens it until then. */
   readonly expiresAt: number
 }
 
 const prefix = 'urn:ietf:params:oauth:request_uri:'
 
-/** RFC 9126 §2.2. */
+/** Recognises the `request_uri` of RFC 9126 §2.2. */
 export const isPushedRequestUri = (uri: string): boolean => uri.startsWith(prefix)
 
-/** How long after it has expired somebody may still be answering a request that was opened before: the life of an interaction. */
+/**
+ * A request may be answered for this many seconds after it has expired, if it was opened before: the lifetime of an
+ * interaction.
+ */
 const answerSeconds = 600
 
-/** Used, expired, unknown and another client's: who presents it learns nothing of which. */
+/**
+ * The refusal is the same for a URI that is used, expired, unknown or another client's, so that the sender cannot
+ * tell which.
+ */
 const unusableRequestUri = (reason: string): OAuthError =>
   new OAuthError('invalid_request_uri', said('request_over'), { reason })
 
 export interface PushedRequests {
-  /** Keeps a request for `ttlSeconds`, and gives its `request_uri`. Throws `Unavailable`. */
+  /** Stores a request for `ttlSeconds` and returns its `request_uri`. Throws `Unavailable`. */
   push(request: AuthorizationRequest, ttlSeconds: number): Promise<string>
   /**
-   * The request of this client behind a `request_uri`, as often as it is opened before its answer; `pushed` in it is the id
-   * that `use` takes. Throws `invalid_request_uri`, `Unavailable`.
+   * Returns the request of this client behind a `request_uri`; it may be opened repeatedly before its response. Its
+   * member `pushed` is the id for `use`. Throws `invalid_request_uri`, `Unavailable`.
    */
   open(uri: string, clientId: string): Promise<AuthorizationRequest>
-  /** To be called for the one answer of a request. Throws `invalid_request_uri` to all but the first caller; `Unavailable`. */
+  /**
+   * Call it before the only response to a request. Throws `invalid_request_uri` for all but the first caller;
+   * `Unavailable`.
+   */
   use(pushed: string): Promise<void>
 }
 

@@ -1,23 +1,24 @@
 import { isPublicClient, type Client } from '../clients/client.js'
 
-/** A loopback redirect URI by address, never by name, cut around its port (RFC 8252 §7.3, §8.3). */
+/** Matches a loopback redirect URI by address, never by name, and splits it around its port (RFC 8252 §7.3, §8.3). */
 const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
 
-/** Hosts that are this very machine, where any program may listen. */
+/** Hosts that are this machine, where any program may listen. */
 const localHost = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/?]|$)/i
 
-/** What may stand in a `Location` header. */
+/** The characters that a `Location` header may contain. */
 const printable = /^[\x21-\x7e]{1,2000}$/
 
-/** Without its port, when it is a loopback redirect URI. */
+/** Returns a loopback redirect URI without its port; undefined for any other URI. */
 const withoutPort = (uri: string): string | undefined => {
   const parts = loopback.exec(uri)
   return parts === null || Number(parts[2] ?? 80) > 65535 ? undefined : `${parts[1]}${parts[3]}`
 }
 
 /**
- * Is `sent` a redirect URI of this client? Character by character (RFC 9700 §2.1); only a native client, and a public one
- * whatever it calls itself, may choose the port of a loopback address (RFC 8252 §7.3, §8.3: an address, never `localhost`).
+ * Tells whether `sent` is a redirect URI of this client. The URIs are compared character by character (RFC 9700
+ * §2.1). Only a native client, and a public one whatever its type, may choose the port of a loopback address (RFC
+ * 8252 §7.3, §8.3: an address, never `localhost`).
  */
 export const isRegisteredRedirectUri = (client: Client, sent: string): boolean => {
   if (!printable.test(sent) || sent.includes('#')) return false
@@ -27,12 +28,12 @@ export const isRegisteredRedirectUri = (client: Client, sent: string): boolean =
   return portless !== undefined && client.redirect_uris.some((registered) => withoutPort(registered) === portless)
 }
 
-/** True for `http` redirect URIs on this machine: other programs may listen there, too (RFC 8252 §8.6). */
+/** Returns true for `http` redirect URIs on this machine, where other programs may listen, too (RFC 8252 §8.6). */
 export const isLocalRedirectUri = (uri: string): boolean => localHost.test(uri)
 
 /**
- * May another program pose as this client at this redirect URI? Any program on the machine can take the place of a public
- * client that is native or listens on loopback (RFC 8252 §8.6).
+ * Tells whether another program can pose as this client at this redirect URI. Any program on the machine can take the
+ * place of a public client that is native or listens on loopback (RFC 8252 §8.6).
  */
 export const isImpersonable = (
   client: { readonly token_endpoint_auth_method?: string | undefined; readonly application_type?: string | undefined },

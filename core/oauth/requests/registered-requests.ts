@@ -7,21 +7,22 @@ import { OAuthError } from '../errors.js'
 /** The request objects behind a `request_uri` that a client has registered (RFC 9101 §5.2, OIDC Core §6.2). */
 export interface RegisteredRequests {
   /**
-   * Fetches the object, at most once a second: what is behind a URI may change, and anybody can name it. Throws `invalid_request_uri` when the client
-   * has not registered the URI, and when the fetch fails (RFC 9101 §7). A fragment, the hash of the document by which clients
-   * name its version (OIDC Core §6.2), is compared with nothing: the object is signed.
+   * Fetches the object, at most once a second, because the document behind a URI may change and anyone can name it.
+   * Throws `invalid_request_uri` when the client has not registered the URI, and when the fetch fails (RFC 9101 §7).
+   * A fragment is the hash of the document, by which clients name its version (OIDC Core §6.2). It is not compared
+   * with anything, because the object is signed.
    */
   fetch(uri: string, client: Client): Promise<string>
 }
 
-/** Anybody can name a client's URI: after a failure it is left alone for so long. */
+/** After a failure a URI is not fetched for this time, because anyone can name a client's URI. */
 const retryMs = 10_000
 const maxFailures = 10_000
 
-/** What was read is good for so long. */
+/** A fetched object is used for this time. */
 const freshMs = 1000
 const maxFresh = 256
-/** A longer one is no request object that is taken. */
+/** A longer document is never accepted as a request object. */
 const longestKept = 8192
 
 const types = 'application/oauth-authz-req+jwt, application/jwt'
@@ -59,7 +60,7 @@ export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): Re
       const failure = failures.get(uri)
       if (failure !== undefined && isWithin(failure.at, retryMs))
         throw refuse(`request_uri, a moment ago: ${failure.reason}`)
-      // All who wait, wait for one fetch.
+      // All waiting callers share one fetch.
       const begun = pending.get(uri) ?? read(uri)
       if (!pending.has(uri)) pending.set(uri, begun)
       return begun

@@ -14,24 +14,24 @@ import { listParameters, type ParameterList } from './params.js'
 import type { RegisteredRequests } from './registered-requests.js'
 
 export interface RequestObjectOptions extends TimeRules {
-  /** `backchannel`: those of OpenID CIBA Core §7.1.1, with every claim that it names, and no `request_uri`. */
+  /** `backchannel`: the rules of OpenID CIBA Core §7.1.1, with every claim that it names, and no `request_uri`. */
   readonly kind: 'authorization' | 'backchannel'
   readonly issuer: string
   readonly clientKeys: ClientKeys
-  /** Every request has to be one. */
+  /** Every request must be a request object. */
   readonly required: boolean
-  /** Every request of a client with `fapi2` has to be one (FAPI 2.0 Message Signing §5.3). */
+  /** Every request of a client with `fapi2` must be a request object (FAPI 2.0 Message Signing §5.3). */
   readonly requiredForFapi: boolean
-  /** Ids of objects, which pass once where this is given. */
+  /** The ids of used objects. If present, each object is accepted once. */
   readonly used?: EphemeralReplayGuard | undefined
-  /** Absent: no `request_uri` is fetched. */
+  /** Absent: `request_uri` is not fetched. */
   readonly registered?: RegisteredRequests | undefined
 }
 
-/** Seconds: of a client that has to sign its requests (FAPI 2.0 Message Signing §5.3). */
+/** The maximum lifetime in seconds for a client that must sign its requests (FAPI 2.0 Message Signing §5.3). */
 const longest = 3600
 
-/** RFC 9101 §10.8: explicit typing, where the client uses it. */
+/** RFC 9101 §10.8 recommends explicit typing; it is checked if the client uses it. */
 const types: readonly unknown[] = [undefined, 'JWT', 'oauth-authz-req+jwt']
 
 /** OpenID CIBA Core §13 has no error of its own for request objects. */
@@ -45,7 +45,10 @@ const refuseBy =
     throw new OAuthError(codes[kind], 'The request object is invalid.', { reason: `request object: ${reason}` })
   }
 
-/** Whose it is, for whom, and when (RFC 9101 §6.3): what is there must be right, and `isStrict` wants it there. */
+/**
+ * Checks the client, the audience and the times (RFC 9101 §6.3). Claims that are present must be right, and
+ * `isStrict` requires them.
+ */
 const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObjectOptions, isStrict: boolean) => {
   const { client_id, iss, aud, exp, nbf, iat, jti } = claims
   const isBackchannel = rules.kind === 'backchannel'
@@ -60,22 +63,25 @@ const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObject
   if (iss === undefined || aud === undefined) return 'iss or aud is missing'
   if (!isNumericDate(exp) || !isNumericDate(nbf)) return 'exp or nbf is missing'
   if (isBackchannel && (!isNumericDate(iat) || !isJti(jti))) return 'iat or jti is missing'
-  // With an `exp` to come, `nbf` is no older than that either.
+  // Since `exp` is in the future, this also limits the age of `nbf`.
   return exp - nbf > longest ? 'exp is too far after nbf' : undefined
 }
 
-/** Under which id, and for how long, any replica could take this object. */
+/** Returns the id of this object, and how long any replica could accept it. */
 const useOf = ({ exp, nbf, jti }: JsonObject, { clock, toleranceSeconds }: TimeRules) => ({
-  // Ids of client assertions are beside these.
+  // The prefix keeps these ids apart from those of client assertions.
   id: hashOpaqueToken(JSON.stringify(['request object', jti])),
   ttlSeconds: Math.max(1, Math.ceil(Number(exp)) + 2 * toleranceSeconds - epochSeconds(clock)),
   earliest: Math.floor((Number(nbf) - 2 * toleranceSeconds) * 1000),
 })
 
-/** Claims of the JWT that are no parameters. */
+/** Claims of the JWT that are not parameters. */
 const ofTheJwt: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub'])
 
-/** A parameter as it would stand in a form: `max_age` may be a number, `claims` an object, `resource` a list. */
+/**
+ * Returns a parameter as it would be in a form. In the object `max_age` may be a number, `claims` an object and
+ * `resource` a list.
+ */
 const textsOf = (name: string, value: JsonValue | undefined, refuse: Refuse): readonly string[] => {
   if (typeof value === 'string') return [value]
   if (typeof value === 'number') return [String(value)]
@@ -85,7 +91,10 @@ const textsOf = (name: string, value: JsonValue | undefined, refuse: Refuse): re
   return refuse('a parameter is neither text nor a number, nor JSON')
 }
 
-/** The object, or where it is: not both, and neither twice (RFC 9101 §5). Undefined: there is none. */
+/**
+ * Returns the object, sent or fetched. Only one of the two parameters may be present, and only once (RFC 9101 §5).
+ * Undefined: there is no object.
+ */
 const findText = async (sent: ParameterList, client: Client, registered: RegisteredRequests | undefined) => {
   const [text, uri] = [sent.values.get('request'), registered && sent.values.get('request_uri')]
   for (const name of ['request', 'request_uri'])
@@ -95,20 +104,21 @@ const findText = async (sent: ParameterList, client: Client, registered: Registe
   return registered?.fetch(uri, client)
 }
 
-/** The parameters that count. */
+/** The parameters that take effect. */
 export interface OpenedRequest extends ParameterList {
   /**
-   * Uses the id of the object up, once everything else is in order (OpenID CIBA Core §7.1.1). Absent: it has none that counts. Throws
-   * `invalid_request` for one that was used, `Unavailable`.
+   * Uses up the id of the object, once everything else is valid (OpenID CIBA Core §7.1.1). Absent: the object has no
+   * id to be used up. Throws `invalid_request` for an id that was used, and `Unavailable`.
    */
   claim?(): Promise<void>
 }
 
-/** The parameters of authorization requests: of a signed object (RFC 9101, OIDC Core §6.1), or as they came. */
+/** The parameters of authorization requests, from a signed object (RFC 9101, OIDC Core §6.1) or as they were sent. */
 export interface RequestObjects {
   /**
-   * The parameters that count: those of the object alone where there is one, after its signature was verified. Throws
-   * `invalid_request_object` (`invalid_request` for `backchannel`), `invalid_request_uri`, `invalid_request` where an object is required and missing, `Unavailable`.
+   * Returns the parameters that take effect: if there is an object, only its own, after its signature was verified.
+   * Throws `invalid_request_object` (`invalid_request` for `backchannel`), `invalid_request_uri`, `invalid_request`
+   * when an object is required and missing, and `Unavailable`.
    */
   open(sent: ParameterList, client: Client): Promise<OpenedRequest>
 }

@@ -1,20 +1,20 @@
 import type { JsonObject } from '../../json.js'
 
-/** What a protected resource asks of the sign-in behind an access token (RFC 9470). Empty: nothing. */
+/** The requirements of a protected resource for the sign-in behind an access token (RFC 9470). Empty: none. */
 export interface RequiredAuthentication {
-  /** One of them. */
+  /** The sign-in must have one of them. */
   readonly acrValues?: readonly string[]
-  /** Seconds since the sign-in, at most. */
+  /** The maximum number of seconds since the sign-in. */
   readonly maxAge?: number
 }
 
 export interface UnmetAuthentication {
   readonly description: string
-  /** For the `WWW-Authenticate` header, after `error` (RFC 9470 §3). */
+  /** Parameters for the `WWW-Authenticate` header, after `error` (RFC 9470 §3). */
   readonly parameters: string
 }
 
-/** Undefined when the token's `acr` and `auth_time` do. `now`: seconds since the epoch. */
+/** Returns undefined when the token's `acr` and `auth_time` are sufficient. `now`: seconds since the epoch. */
 export const checkAuthentication = (
   { acrValues, maxAge }: RequiredAuthentication,
   { acr, auth_time: authTime }: JsonObject,

@@ -6,8 +6,8 @@ const refuse = (reason: string): never => {
 }
 
 /**
- * The values of `resource` without repetitions (RFC 8707 §2): absolute URIs without fragment that the client may ask
- * tokens for. Throws `invalid_target`.
+ * Returns the values of `resource` without repetitions (RFC 8707 §2): absolute URIs without fragment that the client
+ * may request tokens for. Throws `invalid_target`.
  */
 export const checkResources = (
   resources: readonly string[],

@@ -1,6 +1,6 @@
 import type { ResponseMode } from './authorization-request.js'
 
-/** By the value of `response_mode`; `jwt` stands for the default of the response type (JARM §2.3.4). */
+/** The modes by the value of `response_mode`. `jwt` stands for the default of the response type (JARM §2.3.4). */
 const responseModes: ReadonlyMap<string, ResponseMode> = new Map([
   ['query', 'query'],
   ['fragment', 'fragment'],
@@ -14,7 +14,7 @@ const responseModes: ReadonlyMap<string, ResponseMode> = new Map([
 export const responseModesOf = (signs: boolean): readonly string[] =>
   [...responseModes.keys()].filter((name) => signs || !name.endsWith('jwt'))
 
-/** Absent: `query`. Undefined for one that does not exist. */
+/** Absent: `query`. Returns undefined for an unknown mode. */
 export const findResponseMode = (name = 'query'): ResponseMode | undefined => responseModes.get(name)
 
 export const isSignedMode = (mode: ResponseMode): boolean => mode.endsWith('.jwt')
