@@ -3,16 +3,16 @@ import type { RecordStore } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
 
 const pageSize = 100
-/** Pieces of work that are done together: fewer while the store does not keep up. */
+/** Pieces of work that run at the same time; there are fewer while the store does not keep up. */
 const mostAtOnce = 64
-/** Milliseconds after each round of an outage in a row. The last such round is told. */
+/** Milliseconds to wait after each consecutive round with an outage. After the last one the outage is reported. */
 const pausesMs = [250, 500, 1000, 2000, 4000] as const
 
 interface Pace {
   atOnce: number
 }
 
-/** Does `work` for each of `all`, a few at a time: once, and again where it met an outage. */
+/** Runs `work` for each of `all`, a few at a time: once, and again after an outage. */
 const doPatiently = async <T>(all: readonly T[], work: (one: T) => Promise<void>, pace: Pace): Promise<void> => {
   const waiting = new Set(all)
   let outages = 0
@@ -39,8 +39,9 @@ const doPatiently = async <T>(all: readonly T[], work: (one: T) => Promise<void>
 }
 
 /**
- * Does `work` for each subject that has records in this collection, a few at a time, in bounded memory: once, and again where it
- * met an outage. Throws `Unavailable` when an outage does not pass, and what `work` throws; then nothing more begins.
+ * Runs `work` for each subject that has records in this collection, a few at a time and in bounded memory: once, and
+ * again after an outage. Throws `Unavailable` when an outage does not pass, and what `work` throws; then no further
+ * work starts.
  */
 export const forEachSubject = async (
   store: RecordStore<{ readonly subject: string }>,
@@ -55,7 +56,7 @@ export const forEachSubject = async (
     const end = page.at(-1)
     if (end === undefined) return
     const subjects = new Set(page.map(({ record }) => record.subject))
-    // One whose records continue on this page.
+    // The records of this subject continue on this page.
     if (last !== undefined) subjects.delete(last)
     await doPatiently([...subjects], work, pace)
     after = end.id

@@ -3,21 +3,21 @@ import type { RecordStore } from '../../storage/ports.js'
 const id = 'pairwise_key'
 
 interface PairwiseKey {
-  /** Where its fingerprint is remembered. */
+  /** The store that remembers the key's fingerprint. */
   readonly secrets: RecordStore<string>
   /** Undefined: the configuration has no key. */
   readonly fingerprint: string | undefined
-  /** The operator means that every pairwise subject changes. */
+  /** The operator intends that every pairwise subject changes. */
   readonly replaced: boolean
 }
 
-/** With what is refused every pairwise subject would be another one. */
+/** A refused key would change every pairwise subject. */
 export type PairwiseKeyReconciliation =
   { readonly outcome: 'kept' | 'replaced' } | { readonly outcome: 'refused'; readonly reason: string }
 
 const wayOut = 'put the old one back, or see pairwise_key_replaced'
 
-/** Compares the key with the one before, and remembers it where that may be. Throws `Unavailable`. */
+/** Compares the key with the previous one, and remembers it if that is allowed. Throws `Unavailable`. */
 export const settlePairwiseKey = async ({
   secrets,
   fingerprint,
@@ -27,7 +27,7 @@ export const settlePairwiseKey = async ({
   if (before === fingerprint) return { outcome: 'kept' }
   if (before === undefined && fingerprint !== undefined) {
     if (await secrets.put(id, fingerprint, { onlyIfAbsent: true })) return { outcome: 'kept' }
-    // Another replica was first.
+    // Another replica wrote first.
     return settlePairwiseKey({ secrets, fingerprint, replaced })
   }
   if (!replaced) {
@@ -39,7 +39,10 @@ export const settlePairwiseKey = async ({
   return { outcome: 'replaced' }
 }
 
-/** For commands, which change nothing: is it the key that the deployment has started with? Throws `Unavailable`. */
+/**
+ * Tells commands, which change nothing, whether this is the key that the deployment was started with. Throws
+ * `Unavailable`.
+ */
 export const comparePairwiseKey = async ({
   secrets,
   fingerprint,

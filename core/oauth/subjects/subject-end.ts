@@ -3,25 +3,28 @@ import type { Began, RevocationStore } from '../../storage/ports.js'
 import type { NotifyClients } from '../back-channel/notify-clients.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 
-/** What stands for a subject in ids of revocations. */
+/** Returns the name of a subject in the ids of revocations. */
 export const personOf = (subject: string): string => hashOpaqueToken(subject)
 
-/** Apart from the ids of grants and tokens, which have no colon. Under it: which sign-ins are over, by their `auth_time`. */
+/**
+ * The id that records which sign-ins are over, by their `auth_time`. It has a colon, unlike the ids of grants and
+ * tokens.
+ */
 const idOf = (subject: string): string => `subject:${personOf(subject)}`
-/** Under it: the moment of the last end, for sign-ins that are under way. */
+/** The id that records the moment of the last end, for sign-ins in progress. */
 const momentIdOf = (subject: string): string => `subject-end:${personOf(subject)}`
 
 const nextSecond = (milliseconds: number): number => Math.ceil(milliseconds / 1000)
 
-/** When a sign-in began, and of whom it is. */
+/** The start of a sign-in, and its person. */
 export interface SignIn extends Began {
-  /** From `personOf`. */
+  /** The value of `personOf`. */
   readonly person: string
 }
 
 /**
- * The sign-in that a session, grant or token comes from, as `RevocationStore.isRevoked` is asked about it. `authTime` is in
- * seconds since the epoch. Undefined where no person stands behind it.
+ * Returns the sign-in that a session, grant or token comes from, for `RevocationStore.isRevoked`. `authTime` is in
+ * seconds since the epoch. Undefined when no person is involved.
  */
 export const signInOf = (subject: unknown, authTime: unknown): SignIn | undefined => {
   if (typeof subject !== 'string' || typeof authTime !== 'number') return undefined
@@ -32,38 +35,42 @@ export const signInOf = (subject: unknown, authTime: unknown): SignIn | undefine
 export interface SubjectEndOptions {
   readonly revocations: RevocationStore
   readonly clock: Clock
-  /** Seconds for which an end is remembered: until the last thing that a sign-in has opened has run out. */
+  /** Seconds for which an end is remembered: until the last thing that a sign-in has opened has expired. */
   readonly lifetimeSeconds: number
-  /** Leaves word for clients, before anything ends and once more afterwards. */
+  /** Notifies clients, before anything ends and once more afterwards. */
   readonly tell: NotifyClients
 }
 
-/** Ends all that the sign-ins of a subject have opened until now: sessions, codes, grants, tokens. Clients hear. Throws `Unavailable`. */
+/**
+ * Ends everything that the sign-ins of a subject have opened until now: sessions, codes, grants, tokens. Clients are
+ * notified. Throws `Unavailable`.
+ */
 export type EndSubject = (subject: string) => Promise<void>
 
 /**
- * `auth_time` counts whole seconds. A sign-in in the second of an earlier end has the next one as its `auth_time`, so an end in
- * that same second reaches past it. The moment is written first: who finds the new end finds the moment, too.
+ * `auth_time` counts whole seconds. A sign-in in the second of an earlier end has the next one as its `auth_time`, so
+ * an end in that same second reaches past it. The moment is written first, so a reader that finds the new end finds
+ * the moment as well.
  */
 export const createEndSubject =
   ({ revocations, clock, lifetimeSeconds, tell }: SubjectEndOptions): EndSubject =>
   async (subject) => {
     await tell(subject)
-    // What began in this very millisecond is over, too.
+    // A sign-in that began in this very millisecond is over, too.
     const moment = clock() + 1
     const before = await revocations.endedBefore(idOf(subject))
     await revocations.revokeBefore(momentIdOf(subject), moment, lifetimeSeconds)
     const reach = before === undefined ? 0 : nextSecond(before) * 1000 + 1
     await revocations.revokeBefore(idOf(subject), Math.max(moment, reach), lifetimeSeconds)
-    // Of what was granted between the two.
+    // This covers grants that were made between the two steps.
     await tell(subject)
   }
 
 /**
- * `auth_time` of a sign-in that `begun` at this time, in milliseconds since the epoch: the second in which it began, or the
- * first one that is not over. Undefined when the subject was ended since: what was right a moment ago, the old password,
- * opens nothing that outlives the change. `authTime`: when the person signed in somewhere else, in seconds; no earlier than
- * the end. Throws `Unavailable`.
+ * Returns the `auth_time` of a sign-in that `begun` at this time, in milliseconds since the epoch: the second in
+ * which it began, or the first one that is not over. Undefined when the subject was ended since then, so that an old
+ * password that was right a moment ago opens nothing that outlives its change. `authTime`: when the person signed in
+ * elsewhere, in seconds; the result is never before the end. Throws `Unavailable`.
  */
 export const findAuthTime = async (
   revocations: Pick<RevocationStore, 'endedBefore'>,
@@ -77,7 +84,10 @@ export const findAuthTime = async (
   return Math.max(Math.min(Math.floor(begun / 1000), authTime ?? Infinity), nextSecond(ended))
 }
 
-/** Finds the sign-ins of a subject that are over, by their `auth_time`: one question for many. Throws `Unavailable`. */
+/**
+ * Finds which sign-ins of a subject are over, by their `auth_time`, with one read for all of them. Throws
+ * `Unavailable`.
+ */
 export const findEnded = async (
   revocations: Pick<RevocationStore, 'endedBefore'>,
   subject: string,

@@ -3,17 +3,20 @@ import { hashOpaqueToken } from '../../opaque-token.js'
 
 const prefixOf = (subject: string): string => `${hashOpaqueToken(subject)}.`
 
-/** The id of one of a subject's records: in the order of ids those of one subject stand together. `name` is `[\w-]`. */
+/**
+ * Returns the id of one of a subject's records. Ids sort so that those of one subject are together. `name` is
+ * `[\w-]`.
+ */
 export const subjectRecordId = (subject: string, name: string): string => prefixOf(subject) + name
 
 /** Some of a subject's records in one collection, in the order of their names. */
 export interface SubjectRecordPage<T> {
   readonly entries: readonly { readonly name: string; readonly record: T }[]
-  /** Are there more after the last one? */
+  /** Tells whether there are more after the last one. */
   readonly more: boolean
 }
 
-/** At most `limit` records of a subject, from after the one with the name `after`. Throws `Unavailable`. */
+/** Returns at most `limit` records of a subject, after the one named `after`. Throws `Unavailable`. */
 export const pageSubjectRecords = async <T>(
   store: RecordStore<T>,
   subject: string,
@@ -29,7 +32,7 @@ export const pageSubjectRecords = async <T>(
 
 const pageSize = 100
 
-/** All records of a subject in one collection. Throws `Unavailable`. */
+/** Returns all records of a subject in one collection. Throws `Unavailable`. */
 export const listSubjectRecords = async <T>(store: RecordStore<T>, subject: string): Promise<readonly T[]> => {
   const all: T[] = []
   for (let after: string | undefined; ;) {

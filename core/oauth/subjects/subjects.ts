@@ -2,39 +2,42 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
 import type { Client } from '../clients/client.js'
 import { sectorOf } from '../clients/sector.js'
 
-/** A client that learns who a person is. */
+/** A client that a person's subject is disclosed to. */
 type Audience = Pick<Client, 'client_id' | 'redirect_uris' | 'sector_identifier_uri' | 'subject_type'>
 
-/** A token in which local subjects are sealed: they open in no other. */
+/** A token in which local subjects are sealed. They cannot be opened in any other token. */
 export interface SealedIn {
   readonly clientId: string
   readonly jti: string
 }
 
 /**
- * How people and their sessions are called towards clients (OIDC Core §8). Everything that this server keeps has the local
- * subject; a client with `subject_type: pairwise` is told another one, the same for all clients of its sector.
+ * The names of people and their sessions for clients (OIDC Core §8). All records of this server have the local
+ * subject. A client with `subject_type: pairwise` sees another one, which is the same for all clients of its sector.
  */
 export interface Subjects {
   seenBy(client: Audience, subject: string): string
-  /** `sid` would join what two sectors know of a person, so it is pairwise, too. */
+  /** Returns a pairwise `sid` as well, because a shared one would let two sectors link what they know of a person. */
   sidSeenBy(client: Audience, sid: string): string
-  /** The local subjects as a text that nobody else can read, for a token whose `jti` no other has. */
+  /** Encrypts the local subjects into a text that only this server can read, for a token with a unique `jti`. */
   seal(token: SealedIn, subjects: readonly string[]): string
-  /** Undefined for what was sealed in another token, or under another key. */
+  /** Returns undefined for a text that was sealed in another token, or under another key. */
   open(token: SealedIn, sealed: string): readonly string[] | undefined
-  /** Of the key: tells it from another, and tells nothing else of it. Undefined: there is none. */
+  /** The fingerprint of the key. It distinguishes keys and reveals nothing else of them. Undefined: there is no key. */
   readonly fingerprint: string | undefined
 }
 
-/** A longer subject shows how many such blocks it takes: all others look alike. */
+/**
+ * Texts are padded to blocks of this size, so all but unusually long subjects look alike. A longer one reveals only
+ * its number of blocks.
+ */
 const blockBytes = 64
 const tagBytes = 16
-/** Each token has a key of its own, which is used once. */
+/** The nonce may be constant, because each token has its own key, which is used once. */
 const nonce = Buffer.alloc(12)
 
 const encode = (subjects: readonly string[]): Buffer => {
-  // No subject has a control character (OIDC Core §2: ASCII; `isSubject`).
+  // A line break separates them, because subjects have no control characters (OIDC Core §2: ASCII; `isSubject`).
   const text = Buffer.from(subjects.join('\n'))
   return Buffer.concat([text, Buffer.alloc(-text.length & (blockBytes - 1))])
 }
@@ -47,7 +50,9 @@ const derive = (key: string, purpose: string): KeyObject =>
 const mac = (key: KeyObject, ...parts: readonly string[]): Buffer =>
   createHmac('sha256', key).update(parts.join('\n')).digest()
 
-/** `pairwiseKey`: the secret of the configuration; without one no client can be pairwise, and a call for one throws. */
+/**
+ * `pairwiseKey` is the secret of the configuration. Without it no client can be pairwise, and a call for one throws.
+ */
 export const createSubjects = (pairwiseKey?: string): Subjects => {
   const keys = pairwiseKey !== undefined && {
     // OIDC Core §8.1 leaves the function to the server.
