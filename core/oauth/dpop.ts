@@ -20,23 +20,23 @@ const maxAge = 60
 const underway = 30
 
 export interface DpopOptions {
-  /** What endpoints lie under: the issuer, and its alias for mutual TLS. */
+  /** The base URLs of endpoints: the issuer, and its alias for mutual TLS. */
   readonly bases: readonly string[]
   readonly clock: Clock
   readonly toleranceSeconds: number
   readonly proofs: EphemeralReplayGuard
-  /** Shared by all replicas. */
+  /** This store is shared by all replicas. */
   readonly secrets: RecordStore<string>
 }
 
-/** A presented proof, and the request that it must be for. */
+/** A presented proof, and the request that it must belong to. */
 export interface PresentedProof {
   /** The value of the header `DPoP`. */
   readonly proof: string
   readonly method: string
-  /** Below the issuer: `/token`. */
+  /** The path below the issuer: `/token`. */
   readonly path: string
-  /** At a protected resource: what `ath` must be the hash of (RFC 9449 §7). */
+  /** The access token at a protected resource. `ath` must be its hash (RFC 9449 §7). */
   readonly accessToken?: string
 }
 
@@ -47,20 +47,23 @@ export interface DpopProof {
   readonly alg: JwsAlg
   /** `DPoP-Nonce` for the client's next proof (RFC 9449 §8.2). */
   readonly headers: Readonly<Record<string, string>>
-  /** Call when nothing else can refuse the request. Throws `invalid_dpop_proof` for a replay, and `Unavailable`. */
+  /**
+   * Marks the proof as used. Call it when nothing else can refuse the request. Throws `invalid_dpop_proof` for a
+   * replay, and `Unavailable`.
+   */
   claim(): Promise<void>
 }
 
 export interface Dpop {
-  /** As they may stand in the header of a proof. */
+  /** The algorithms that the header of a proof may name. */
   readonly algs: readonly string[]
   /** Throws `invalid_dpop_proof` or `use_dpop_nonce`, both with a fresh `DPoP-Nonce`, or `Unavailable`. */
   check(presented: PresentedProof): Promise<DpopProof>
-  /** `DPoP-Nonce` for a client that sent no proof. Throws `Unavailable`. */
+  /** Returns a `DPoP-Nonce` for a client that sent no proof. Throws `Unavailable`. */
   nonceHeader(): Promise<Readonly<Record<string, string>>>
 }
 
-/** Demonstrating proof of possession (RFC 9449 §4.3). Cheap checks come before expensive ones. */
+/** Checks proofs of possession (RFC 9449 §4.3). Cheap checks come before expensive ones. */
 export const createDpop = (options: DpopOptions): Dpop => {
   const { bases, clock, toleranceSeconds, proofs } = options
   const nonces = createNonces(options)
@@ -99,11 +102,11 @@ export const createDpop = (options: DpopOptions): Dpop => {
       alg,
       headers: { 'DPoP-Nonce': current },
       async claim() {
-        // Lasts until no replica accepts it any more, with a clock that may be behind ours, and until a request in
-        // progress has ended.
+        // The entry lasts until no replica accepts the proof any more, even one whose clock is behind ours, and until
+        // a request in progress has ended.
         const end = Math.ceil(payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway
         const left = end - epochSeconds(clock)
-        // A clock that was set forward since it was checked.
+        // The clock was set forward after the proof was checked.
         if (left <= 0) refuse('iat is too old or in the future', { 'DPoP-Nonce': current })
         if (!(await proofs.claim(jkt, hashOpaqueToken(jti), left, since)))
           refuse('the proof was already used', { 'DPoP-Nonce': current })

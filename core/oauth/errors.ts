@@ -1,7 +1,10 @@
 import { hideTokens } from '../opaque-token.js'
 import { inEnglish, type Said } from './said.js'
 
-/** Every error code that an endpoint answers, with its HTTP status away from `/authorize` (docs/design/decisions.md#6-errors). */
+/**
+ * Every error code that an endpoint returns, with its HTTP status away from `/authorize`
+ * (docs/design/decisions.md#6-errors).
+ */
 export const errorStatus = {
   invalid_request: 400,
   invalid_grant: 400,
@@ -43,47 +46,57 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus
 
-/** Of a request that did not authenticate its client, as far as it is known. */
+/** What is known about a request that did not authenticate its client. */
 export interface AttemptedAuthentication {
   /** A `token_endpoint_auth_method`. */
   readonly method: string
-  /** What the client that was named may use. */
+  /** The methods that the named client may use. */
   readonly registered?: readonly string[]
 }
 
-/** Names of parameters and metadata, and what they are; `hint`: what to change, in English. */
+/** Names of parameters and metadata with their values. `hint` says what to change, in English. */
 export type ErrorFacts = Readonly<Record<string, string | undefined>>
 
 export interface ErrorDetails {
-  /** For the audit log only: what we must know. Never a secret, never sent to the client. */
+  /**
+   * For the audit log only: the cause, for the operator. It never contains a secret and is never sent to the client.
+   */
   readonly reason?: string
-  /** For the audit log only: the client that the request named and did not prove to be. One that exists. */
+  /** For the audit log only: the existing client that the request named without proving to be it. */
   readonly claimedClientId?: string | undefined
   /** For the audit log only: the id of a client that does not exist, as `shownClientId` shows it. */
   readonly sentClientId?: string | undefined
-  /** For the audit log only: how a client tried to authenticate, and how it is registered to. Names of methods, nothing sent. */
+  /**
+   * For the audit log only: how a client tried to authenticate, and how it is registered to. It has names of methods
+   * and nothing that was sent.
+   */
   readonly clientAuthentication?: AttemptedAuthentication | undefined
-  /** For the error page only: the client that sent the person, by the name that people know. */
+  /** For the error page only: the display name of the client that sent the person. */
   readonly clientName?: string | undefined
-  /** For the error page only: its heading in place of the endpoint's; a string is English. The message says what to do. */
+  /**
+   * For the error page only: its heading instead of the endpoint's; a string is English. The message says what to do.
+   */
   readonly title?: string | Said | undefined
-  /** For the error page only: the client whose look it has. One that is known for certain. */
+  /** For the error page only: the client whose theme the page has. The client must be known for certain. */
   readonly clientId?: string | undefined
-  /** For the error page only: where that client begins, of the addresses that it registered. */
+  /** For the error page only: the start page of that client, from the addresses that it registered. */
   readonly backUrl?: string | undefined
-  /** For the error page only: where the person can sign out without the request. */
+  /** For the error page only: the address where the person can sign out without the request. */
   readonly signOutUrl?: string | undefined
-  /** For the error page only: what helps a developer. Of a loopback issuer alone, because it repeats what was sent. */
+  /**
+   * For the error page only: details for a developer. Only a loopback issuer shows them, because they repeat what was
+   * sent.
+   */
   readonly facts?: ErrorFacts | undefined
-  /** For the error page only: `ui_locales` of the request that it ends. */
+  /** For the error page only: `ui_locales` of the request that failed. */
   readonly uiLocales?: string | undefined
-  /** Another status than the table's: 405, 413, 415, 429. */
+  /** A status other than the one in the table: 405, 413, 415, 429. */
   readonly status?: number
-  /** For rate limits only: a chain of certificates was looked at and refused, which costs more than other refusals. */
+  /** For rate limits only: a chain of certificates was checked and refused, which costs more than other refusals. */
   readonly isOfChain?: boolean | undefined
-  /** Answered as `error_code`: the named errors of attestation. */
+  /** The value of `error_code` in the response: the named errors of attestation. */
   readonly errorCode?: string
-  /** Answered as they are: `Allow`, `Retry-After`, `WWW-Authenticate`, `DPoP-Nonce`. */
+  /** Headers that are sent unchanged: `Allow`, `Retry-After`, `WWW-Authenticate`, `DPoP-Nonce`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
@@ -91,15 +104,16 @@ export interface ErrorDetails {
 const brand = Symbol.for('signet.OAuthError')
 
 /**
- * A refusal in the words of RFC 6749 §5.2. `description` is a constant text that says nothing of the input: a string in English, or
- * `said('key')`, which an error page shows in the language of the person. `reason` goes to the audit log with the request id. This is also how a plugin refuses.
+ * A refusal in the terms of RFC 6749 §5.2. `description` is a constant text that contains nothing of the input: a
+ * string in English, or `said('key')`, which an error page shows in the language of the person. `reason` goes to the
+ * audit log with the request id. Plugins refuse in this way too.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly [brand] = true
   readonly code: ErrorCode
   readonly description: string
-  /** The description as pages find it in other languages; undefined: it is for developers, in English alone. */
+  /** The description that pages look up in other languages. Undefined: it is for developers, and in English only. */
   readonly said: Said | undefined
   readonly status: number
   readonly reason: string
@@ -140,13 +154,13 @@ export class OAuthError extends Error {
     this.headers = details.headers ?? {}
   }
 
-  /** A plugin may bring a copy of this package of its own: its refusals are refusals too. */
+  /** A plugin may bring its own copy of this package; its refusals are recognised too. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && brand in value
   }
 }
 
-/** The same refusal, with these details in the place of its own. */
+/** Returns the same refusal with these details instead of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
   const { clientName, title, clientId, backUrl, signOutUrl, facts, sentClientId, uiLocales, isOfChain } = error
@@ -171,7 +185,7 @@ export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthErro
   })
 }
 
-/** An id that no client has, as logs and pages may show it: 64 characters at most, nothing but printable ASCII, and no token. */
+/** Shortens an id that no client has for logs and pages: at most 64 characters, printable ASCII only, and no token. */
 export const shownClientId = (sent: string): string =>
   hideTokens(sent)
     .slice(0, 64)

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../package-root.js'
 
-/** Every text of the pages in English, by key: what other languages lack. */
+/** Every text of the pages in English, by key. It is used for texts that another language lacks. */
 export const english: ReadonlyMap<string, string> = new Map(
   Object.entries(
     JSON.parse(readFileSync(join(packageRoot, 'config/messages/en.json'), 'utf8')) as Record<string, string>,
   ),
 )
 
-/** Keys of texts of errors: each has a text `said.{key}` in every file of `config/messages`. */
+/** Keys of error texts. Each has a text `said.{key}` in every file of `config/messages`. */
 const keys = [
   'authorization_error',
   'sign_in_error',
@@ -52,10 +52,10 @@ const keys = [
 
 export type SaidKey = (typeof keys)[number]
 
-/** A text of an error, which pages show in the language of the person. */
+/** An error text that pages show in the language of the person. */
 export interface Said {
   readonly key: SaidKey
-  /** In English, for everybody who is no person at a page. */
+  /** The English text, for everyone who does not see a page. */
   readonly text: string
 }
 
