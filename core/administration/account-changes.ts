@@ -20,7 +20,7 @@ import { change, type Administration, type Operator, type Refusal } from './admi
 import { findClient } from './clients.js'
 import { personFactorsIn, reconcileFactors, type FactorsAfter } from './factors.js'
 
-/** `configured`: the account is in the configuration, which alone changes it. */
+/** `configured`: the account is in the configuration, and only the configuration can change it. */
 export type AccountRefusal = Refusal<'unknown' | 'configured'>
 
 /** A username, a subject or a password that no account can have. `reason` is a sentence for the operator. */
@@ -30,13 +30,13 @@ export interface InvalidAccount extends Refusal<'invalid'> {
 
 export type ChangedAccount = Pick<AccountRecord, 'username' | 'sub'>
 
-/** A claim that nobody gets, and why. */
+/** A claim that no client receives, and the reason. */
 export interface ClaimWarning {
   readonly claim: string
   readonly message: string
 }
 
-/** An account with claims that were written. */
+/** An account after its claims were written. */
 export interface WrittenAccount extends ChangedAccount {
   readonly warnings: readonly ClaimWarning[]
 }
@@ -52,7 +52,7 @@ export interface NewAccountInput {
   readonly username: string
   readonly password: string
   readonly hasher: PasswordHasher
-  /** A random UUID is the default. */
+  /** The default is a random UUID. */
   readonly sub?: string | undefined
   readonly claims: JsonObject
 }
@@ -92,13 +92,13 @@ export const addAccount = async (
   })
 }
 
-/** A person who was removed: an account of the store, or what is known of a person who signs in elsewhere. */
+/** A person who was removed: an account of the store, or the record of a person who signs in elsewhere. */
 export type RemovedPerson =
   | ChangedAccount
   | {
       readonly sub: string
       readonly username?: undefined
-      /** The sign-in method that had brought the person. */
+      /** The sign-in method that reported the person. */
       readonly method?: string
       /** The number of factors that were removed. */
       readonly factors: number
@@ -115,7 +115,7 @@ const removeStored = async (
     const end = endSubjectIn(stores, config, clock)
     const account = await removeFromStore(openAccountStore(stores.records), username, end)
     if (account === undefined) return { refused: 'unknown' }
-    // The factors go after the account: a sign-in with one of them no longer finds it.
+    // The factors are removed after the account, so a sign-in with one of them no longer finds it.
     await personFactorsIn(stores, clock).removeAll(account.sub)
     return named(account)
   })
@@ -129,11 +129,12 @@ const removeElsewhere = (
   const { config, stores, clock } = administration
   return change(administration, by, { action: 'account.remove', sub }, async () => {
     const end = endSubjectIn(stores, config, clock)
-    // The person ends before and after: a removal that fails half way can be repeated, and nobody signs in between the two and stays.
+    // The person's access ends before and after the removal. A removal that fails half way can be repeated, and a
+    // sign-in between the two does not last.
     if (isKnown) await end(sub)
     const account = await removeExternalAccount(collections(stores).externalAccounts, sub)
     if (account !== undefined) await end(sub)
-    // A person whose account has gone may have left factors.
+    // A person whose account is gone may have left factors.
     const factors = await personFactorsIn(stores, clock).removeAll(sub)
     if (account === undefined && factors.length === 0) return { refused: 'unknown' }
     return { sub, ...(account !== undefined && { method: account.method }), factors: factors.length }
@@ -141,8 +142,8 @@ const removeElsewhere = (
 }
 
 /**
- * Removes an account of the store, or what is known of a person who signs in elsewhere; sessions, tokens and factors end with it.
- * Throws `Unavailable`.
+ * Removes an account of the store, or the record of a person who signs in elsewhere. Sessions, tokens and factors end
+ * with it. Throws `Unavailable`.
  */
 export const removeAccount = async (
   administration: Administration,
@@ -157,7 +158,7 @@ export const removeAccount = async (
   return removeElsewhere(administration, by, { sub: who.sub, isKnown: known.source === 'external' })
 }
 
-/** An account that was changed, and with what else its person signs in. */
+/** An account that was changed, and the other factors that its person can sign in with. */
 export interface ReconciledAccount extends ChangedAccount {
   readonly factors: FactorsAfter
 }
@@ -217,8 +218,8 @@ export const findUpdateFault = ({ claims, unset, username }: AccountUpdate): 'em
 }
 
 /**
- * Changes claims and the username of an account of the store, and ends nothing. The audit log has the names of the claims, not what
- * they say. `taken`: the configuration has an account with the new username. Throws `Unavailable`.
+ * Changes claims and the username of an account of the store, and ends nothing. The audit log has the names of the
+ * claims and not their values. `taken`: the configuration has an account with the new username. Throws `Unavailable`.
  */
 export const updateAccount = async (
   administration: Administration,

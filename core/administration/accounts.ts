@@ -30,7 +30,7 @@ export interface FoundPerson {
   readonly claims: JsonObject
 }
 
-/** The account of the configuration with this username: the store cannot change it. */
+/** Returns the account of the configuration with this username, which the store cannot change. */
 export const findConfiguredAccount = (
   { accounts }: Config,
   username: string,
@@ -61,8 +61,8 @@ const byMethodAndSubject = (one: FoundPerson, other: FoundPerson): number =>
   (one.method ?? '').localeCompare(other.method ?? '') || one.sub.localeCompare(other.sub)
 
 /**
- * All accounts: those of the configuration first, then those of the store, then those of people who sign in elsewhere. `method`:
- * only those whom this sign-in method brings. Throws `Unavailable`.
+ * Lists all accounts: those of the configuration first, then those of the store, then those of people who sign in
+ * elsewhere. `method`: only those that this sign-in method reports. Throws `Unavailable`.
  */
 export const listAccounts = async (
   { config, stores }: Deployment,
@@ -94,7 +94,10 @@ const findBySub = async ({ config, stores }: Deployment, sub: string): Promise<F
   return external === undefined ? { sub, claims: {} } : externalPerson(external)
 }
 
-/** The person with this name. `unknown`: no account has the username. A `sub` may be any. Throws `Unavailable`. */
+/**
+ * Finds the person with this name. `unknown`: no account has the username. Any `sub` is accepted. Throws
+ * `Unavailable`.
+ */
 export const findPerson = async (deployment: Deployment, who: Who): Promise<FoundPerson | Refusal<'unknown'>> => {
   if (who.sub !== undefined) return findBySub(deployment, who.sub)
   const { config, stores } = deployment
@@ -104,7 +107,7 @@ export const findPerson = async (deployment: Deployment, who: Who): Promise<Foun
   return found === undefined ? { refused: 'unknown' } : accountPerson(found.account, 'store')
 }
 
-/** The members by which the audit log names the person. */
+/** Returns the members by which the audit log names the person. */
 export const whose = ({ username, sub }: Who) => ({
   ...(username !== undefined && { username }),
   ...(sub !== undefined && { sub }),

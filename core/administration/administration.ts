@@ -12,7 +12,7 @@ export interface Deployment {
   readonly stores: Stores
 }
 
-/** A deployment as those see it who read what depends on the time. */
+/** A deployment for functions that read data which depends on the time. */
 export interface TimedDeployment extends Deployment {
   readonly clock: Clock
 }
@@ -20,14 +20,17 @@ export interface TimedDeployment extends Deployment {
 /** Everything that a change of a deployment needs. A command opens one for a single change; a service keeps one while it runs. */
 export interface Administration extends TimedDeployment {
   readonly audit: AuditLog
-  /** Called when a change was made and the audit log has only its beginning. The change stands, and its result is still returned. */
+  /**
+   * This is called when a change was made and the audit log has only its beginning. The change stands, and its result
+   * is still returned.
+   */
   unrecorded(error: Unavailable): void
 }
 
 /** The person who makes a change, and how that person reached Signet. The audit log records it as `by`. */
 export type Operator = ActedBy
 
-/** A change that was not made, and why; `reason` is a sentence for the operator. */
+/** A change that was not made, with the cause; `reason` is a sentence for the operator. */
 export interface Refusal<Why extends string = string> {
   readonly refused: Why
   readonly reason?: string
@@ -36,7 +39,7 @@ export interface Refusal<Why extends string = string> {
 export const isRefusal = (result: unknown): result is Refusal =>
   typeof result === 'object' && result !== null && 'refused' in result
 
-/** A change as the audit log has it. */
+/** A change as the audit log records it. */
 export interface Change {
   readonly action: string
   readonly [whom: string]: JsonValue
@@ -46,8 +49,8 @@ export interface Change {
 export type NoteChange = (more: Readonly<Record<string, JsonValue>>) => void
 
 /**
- * Makes a change: records its beginning, does `work`, and records that it was made unless `work` returns a refusal. What cannot be
- * recorded is not begun. Throws `Unavailable`, and what `work` throws.
+ * Makes a change: records its beginning, runs `work`, and records that it was made unless `work` returns a refusal. A
+ * change that cannot be recorded does not begin. Throws `Unavailable`, and what `work` throws.
  */
 export const change = async <T>(
   { audit, unrecorded }: Pick<Administration, 'audit' | 'unrecorded'>,
@@ -68,7 +71,7 @@ export const change = async <T>(
   return result
 }
 
-/** All records of a collection, page by page. */
+/** Reads all records of a collection, page by page. */
 export const listAll = async <T>(
   page: (after: string | undefined) => Promise<readonly T[]>,
   idOf: (record: T) => string,

@@ -16,7 +16,7 @@ export interface WrittenMetadata {
   readonly metadata: JsonObject
 }
 
-/** A client that was written, and the secret that was generated for it: only its hash is kept. */
+/** A client that was written, and the secret that was generated for it. Only its hash is stored. */
 export interface WrittenClient {
   readonly client_id: string
   readonly client_secret?: string
@@ -40,7 +40,10 @@ const parse = async (
   return misfits.length > 0 ? { refused: 'invalid', problems: misfits } : { client, warnings }
 }
 
-/** A client without an authentication method authenticates with a secret. One that the operator has written stays. */
+/**
+ * A client without an authentication method authenticates with a secret. A secret that the operator has written is
+ * kept.
+ */
 const needsSecret = (metadata: JsonObject): boolean =>
   !('client_secret' in metadata) &&
   ['client_secret_basic', 'client_secret_post', undefined].includes(
@@ -79,8 +82,8 @@ const secretsOf = (client: Client): Partial<Client> =>
   Object.fromEntries(secretMembers.flatMap((name) => (client[name] === undefined ? [] : [[name, client[name]]])))
 
 /**
- * Replaces the members of a client's metadata that are given; `null` removes one. A client keeps its secret, or gets its first one
- * when it now needs one. `secret`: a secret is changed by `rotateClientSecret`. Throws `Unavailable`.
+ * Replaces the given members of a client's metadata; `null` removes one. A client keeps its secret, or gets its first
+ * one when it now needs one. `secret`: only `rotateClientSecret` changes a secret. Throws `Unavailable`.
  */
 export const updateClient = async (
   administration: Administration,
@@ -97,7 +100,7 @@ export const updateClient = async (
     by,
     { action: 'update', client_id },
     async (before) => {
-      // The response types follow from the grant types, and so from the new ones.
+      // The response types are derived from the grant types, so new grant types change them.
       const derived: JsonObject = 'grant_types' in given ? { response_types: null } : {}
       const merged = Object.entries({ ...toMetadata(before), ...derived, ...given })
       const metadata = Object.fromEntries(merged.filter(([, value]) => value !== null))
@@ -116,17 +119,17 @@ export const updateClient = async (
   return { client_id, ...(generated !== undefined && { client_secret: generated }), warnings }
 }
 
-/** The secret of a client that was replaced. */
+/** The new secret of a client. */
 export interface RotatedSecret {
   readonly client_id: string
   readonly client_secret: string
-  /** Seconds since the epoch, where the secret before stays valid for a while. */
+  /** Seconds since the epoch; present when the previous secret stays valid for a while. */
   readonly previous_client_secret_expires_at?: number
 }
 
 /**
- * Replaces the secret of a client. The one before ends now, or after `overlap` seconds. `no_secret`: the client authenticates by
- * `reason`, or not at all. Throws `Unavailable`.
+ * Replaces the secret of a client. The previous one ends now, or after `overlap` seconds. `no_secret`: the client
+ * authenticates by `reason`, or not at all. Throws `Unavailable`.
  */
 export const rotateClientSecret = async (
   administration: Administration,
@@ -150,7 +153,7 @@ export const rotateClientSecret = async (
   }
 }
 
-/** A secret that was to end at a time still ends then. */
+/** A secret that had an expiry keeps it. */
 const withSecret = (
   client: Client,
   secret: string,

@@ -25,13 +25,13 @@ const configuredClients = (config: Config): readonly Client[] =>
     (metadata) => parseClientMetadata(metadata, config.scopes_supported, config.security_profile).client ?? [],
   )
 
-/** A client of the store. Throws `Unavailable`. */
+/** Finds a client of the store. Throws `Unavailable`. */
 export const findStoredClient = async (
   clients: Pick<RecordStore<Client>, 'find'>,
   clientId: string,
 ): Promise<Client | undefined> => (isClientId(clientId) ? await clients.find(clientId) : undefined)
 
-/** A client of the configuration, else of the store. Throws `Unavailable`. */
+/** Finds a client of the configuration, or else of the store. Throws `Unavailable`. */
 export const findClient = async ({ config, stores }: Deployment, clientId: string): Promise<Client | undefined> =>
   configuredClients(config).find((client) => client.client_id === clientId) ??
   (await findStoredClient(collections(stores).clients, clientId))
@@ -46,7 +46,7 @@ const listed = (source: ClientSource, client: Client): ListedClient => ({
 
 const sourceOf = ({ registration }: Client): ClientSource => (registration === undefined ? 'store' : 'registration')
 
-/** All clients, those of the configuration first. Throws `Unavailable`. */
+/** Lists all clients, those of the configuration first. Throws `Unavailable`. */
 export const listClients = async ({ config, stores }: Deployment): Promise<readonly ListedClient[]> => {
   const { clients } = collections(stores)
   const stored = await listAll(
@@ -59,7 +59,7 @@ export const listClients = async ({ config, stores }: Deployment): Promise<reado
   ]
 }
 
-/** One client. Throws `Unavailable`. */
+/** Shows one client. Throws `Unavailable`. */
 export const showClient = async (deployment: Deployment, clientId: string): Promise<ListedClient | undefined> => {
   const client = await findClient(deployment, clientId)
   if (client === undefined) return undefined
@@ -92,7 +92,7 @@ export const changeClient = async <Other extends Refusal = never>(
   })
 }
 
-/** Disables a client, whose every request is then refused, or enables it again. */
+/** Disables a client, so that all of its requests are refused, or enables it again. */
 export const setClientDisabled = (
   administration: Administration,
   by: Operator,
@@ -134,7 +134,7 @@ export const removeUnusedClients = async (
   const { stores, clock } = administration
   const what = { action: 'client.remove_unused', ...(bucket !== undefined && { address: bucket }) }
   return change(administration, by, what, async () => {
-    // The running service learns that the share has room again.
+    // The running service is notified that the quota has room again.
     await using opened = stores.shares === undefined ? openQuotas(stores, clock) : undefined
     const { openClients } = collections(opened === undefined ? stores : { ...stores, shares: opened.shares })
     const found = await listAll(

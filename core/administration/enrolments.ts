@@ -30,7 +30,7 @@ const findWaiting = async (factors: SecondFactors): Promise<readonly Waiting[] |
   return lists.flat().toSorted((left, right) => left.requestedAt - right.requestedAt)
 }
 
-/** Enrolments that nobody has decided about, oldest first. Throws `Unavailable`. */
+/** Lists undecided enrolments, oldest first. Throws `Unavailable`. */
 export const listWaitingEnrolments = async (
   factors: SecondFactors,
 ): Promise<readonly ListedEnrolment[] | NoApprovals> => {
@@ -39,7 +39,7 @@ export const listWaitingEnrolments = async (
   return found.filter(({ approved }) => approved !== true).map(({ factor: _factor, ...enrolment }) => enrolment)
 }
 
-/** Approves or denies one enrolment; an approval that was not used yet can still be denied. Throws `Unavailable`. */
+/** Approves or denies one enrolment. An approval that has not been used can still be denied. Throws `Unavailable`. */
 export const decideEnrolment = async (
   administration: Administration,
   by: Operator,
@@ -61,12 +61,12 @@ export const decideEnrolment = async (
   )
 }
 
-/** So many are denied at a time: each is some writes. */
+/** This many are denied at a time, because each takes several writes. */
 const atATime = 20
 
 /**
- * Denies all undecided enrolments, or those of one address or kind. An approval is taken back by its id alone. Returns how many were
- * denied. Throws `Unavailable`.
+ * Denies all undecided enrolments, or those of one address or kind. An approval can be withdrawn only by its id.
+ * Returns how many were denied. Throws `Unavailable`.
  */
 export const denyEnrolments = async (
   administration: Administration,
@@ -118,7 +118,7 @@ const trailOf = (action: string, { kind, principal }: FactorOfPrincipal) => ({
   ...principalAuditContext(principal),
 })
 
-/** Issues what a principal enrols with, which is shown this once. Throws `Unavailable`. */
+/** Issues the credential that a principal enrols with. It is shown only once. Throws `Unavailable`. */
 export const issueFactor = async (
   administration: Administration,
   by: Operator,
@@ -131,7 +131,7 @@ export const issueFactor = async (
   )
 }
 
-/** Forgets what was issued to a principal and not used. Throws `Unavailable`. */
+/** Deletes an unused credential that was issued to a principal. Throws `Unavailable`. */
 export const withdrawFactor = async (
   administration: Administration,
   by: Operator,

@@ -12,7 +12,7 @@ import { pendingApprovalsIn } from './pending-approvals.js'
 export const personFactorsIn = (stores: Stores, clock: Clock): PersonFactors =>
   createPersonFactors({ store: collections(stores).personFactors, clock })
 
-/** A factor as operators see it, without what it proves a sign-in with. */
+/** A factor as operators see it, without its credential. */
 export interface ListedFactor {
   readonly id: string
   readonly kind: PersonFactor['kind']
@@ -22,7 +22,7 @@ export interface ListedFactor {
   readonly backedUp?: boolean
   /** The number of unused recovery codes. */
   readonly left?: number
-  /** Seconds since the epoch, as `lastUsedAt`. */
+  /** Seconds since the epoch, like `lastUsedAt`. */
   readonly createdAt: number
   readonly lastUsedAt?: number
 }
@@ -36,7 +36,10 @@ const listed = (factor: PersonFactor): ListedFactor => ({
   ...(factor.lastUsedAt !== undefined && { lastUsedAt: factor.lastUsedAt }),
 })
 
-/** The factors of a person. The audit log has who looks at what protects a person. Throws `Unavailable`. */
+/**
+ * Lists the factors of a person. The audit log records who looks at them, because they protect the person. Throws
+ * `Unavailable`.
+ */
 export const listFactors = (
   administration: Administration,
   by: Operator,
@@ -70,15 +73,19 @@ export const removeFactor = (
 export interface FactorsAfter {
   readonly state: 'removed' | 'kept'
   readonly factors: readonly ListedFactor[]
-  /** Requests of clients (CIBA) that the person has not decided about on a device: ended with the factors, or still waiting. */
+  /**
+   * Requests of clients (CIBA) that the person has not decided on a device. They end with the factors, or are still
+   * waiting.
+   */
   readonly approvals: number
-  /** The method outside that signs the person in, and that only the service outside can end. */
+  /** The external method that signs the person in. Only the external service can end it. */
   readonly method?: string
 }
 
 /**
- * Removes the factors of a person, or finds out which ones still sign the person in. Call it after all that sign-ins have opened is
- * over: from then on only a person who has signed in again adds one. Throws `Unavailable`.
+ * Removes the factors of a person, or finds which ones the person can still sign in with. Call it after everything
+ * that sign-ins have opened is over: from then on only a person who has signed in again can add one. Throws
+ * `Unavailable`.
  */
 export const reconcileFactors = async (
   administration: Administration,
@@ -100,7 +107,10 @@ export const reconcileFactors = async (
   }
 }
 
-/** A device of the thief would approve what the client asked before. Resolves with how many there are, or were. */
+/**
+ * A thief's device could otherwise approve what a client requested before. Resolves with the number of requests that
+ * wait or were ended.
+ */
 const reconcileApprovals = async (
   administration: Administration,
   by: Operator,

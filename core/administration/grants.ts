@@ -9,8 +9,8 @@ export const listGrants = ({ config, stores, clock }: TimedDeployment, sub: stri
   personalRecordsIn(stores, config, clock).listGrants(sub)
 
 /**
- * Ends a grant with all its tokens, as `/revoke` does with a refresh token, by the id that the audit log has. `isKnown`: a person
- * has given it; tokens of one that is not known are refused from now on all the same. Throws `Unavailable`.
+ * Ends a grant with all its tokens, as `/revoke` does with a refresh token, by the id in the audit log. `isKnown`: a
+ * person has given it. Tokens of an unknown grant are refused from now on all the same. Throws `Unavailable`.
  */
 export const revokeGrant = async (
   administration: Administration,
@@ -27,8 +27,8 @@ export const revokeGrant = async (
 }
 
 /**
- * Ends all that a person has granted, to this client or to all, also what no list knows of. Returns the ids of those that were
- * listed. Throws `Unavailable`.
+ * Ends everything that a person has granted, to this client or to all, including grants that are not listed. Returns
+ * the ids of those that were listed. Throws `Unavailable`.
  */
 export const revokeGrantsOf = (
   administration: Administration,

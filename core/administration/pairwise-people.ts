@@ -6,7 +6,7 @@ import { createSubjects, type Subjects } from '../oauth/subjects/subjects.js'
 import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 import { findClient } from './clients.js'
 
-/** A person, by the subject here or by the one that a client has. */
+/** A person, by the local subject or by the one that a client has. */
 export interface SeenPerson {
   readonly client_id: string
   readonly sub: string
@@ -17,7 +17,7 @@ export interface PersonBehind {
   readonly username?: string
 }
 
-/** `no_key`: the configuration has no `pairwise_key`; `another_key`: the service has started with another one. */
+/** `no_key`: the configuration has no `pairwise_key`; `another_key`: the service was started with another one. */
 export type PairwiseRefusal = Refusal<'unknown_client' | 'no_key' | 'another_key'>
 
 interface View {
@@ -25,7 +25,7 @@ interface View {
   readonly subjects: Subjects
 }
 
-/** Uses the key that the service has: with another one, nobody or another person would be found. */
+/** Uses the key of the service, because another key would find no person or the wrong one. */
 const openView = async (deployment: Deployment, clientId: string): Promise<View | PairwiseRefusal> => {
   const { config, stores } = deployment
   const client = await findClient(deployment, clientId)
@@ -40,7 +40,7 @@ const openView = async (deployment: Deployment, clientId: string): Promise<View 
 
 const pageSize = 500
 
-/** Accounts, and people who have granted the client something: another login plugin may know them. */
+/** Yields accounts, and people who have granted the client something, because another login plugin may know them. */
 async function* candidates({ config, stores }: Deployment, clientId: string): AsyncGenerator<PersonBehind> {
   yield* config.accounts
   const accounts = openAccountStore(stores.records)
@@ -62,8 +62,9 @@ const search = async (deployment: Deployment, { client, subjects }: View, seen: 
 }
 
 /**
- * Finds the person whom a client knows by the subject `sub`. It is recorded, found or not, because it takes a pseudonym away. `unknown`:
- * no account, and nobody with a grant to the client, has this subject there. Throws `Unavailable`.
+ * Finds the person whom a client knows by the subject `sub`. The search is recorded whether or not it succeeds,
+ * because it lifts a pseudonym. `unknown`: no account, and no person with a grant to the client, has this subject
+ * there. Throws `Unavailable`.
  */
 export const findPersonBehind = async (
   administration: Administration,
@@ -79,7 +80,7 @@ export const findPersonBehind = async (
   return found.person ?? { refused: 'unknown' }
 }
 
-/** The subject by which a client knows the person `sub`. Throws `Unavailable`. */
+/** Returns the subject by which a client knows the person `sub`. Throws `Unavailable`. */
 export const findSubjectSeenBy = async (
   deployment: Deployment,
   { client_id, sub }: SeenPerson,

@@ -5,7 +5,7 @@ import { reconcileFactors, type FactorsAfter } from './factors.js'
 
 /** The records of a person that were ended. */
 export interface EndedPerson {
-  /** False for a subject of which nothing was found. What it may have had has ended all the same. */
+  /** False for a subject without any records. Whatever it had has ended all the same. */
   readonly isKnown: boolean
   readonly sessions: number
   readonly grants: number
@@ -13,7 +13,10 @@ export interface EndedPerson {
   readonly factors: FactorsAfter
 }
 
-/** Ends all that a person has, what no index knows included; factors only where `removeFactors` says so. Throws `Unavailable`. */
+/**
+ * Ends everything that a person has, including what no index lists. Factors are removed only with `removeFactors`.
+ * Throws `Unavailable`.
+ */
 export const endPerson = (
   administration: Administration,
   by: Operator,
@@ -27,7 +30,8 @@ export const endPerson = (
       records.listSessions(sub),
       records.listGrants(sub),
     ])
-    // This alone ends all that was opened by now, whatever the lists know. From here on nobody consents in an old session.
+    // This step ends everything that was opened until now, whatever the lists contain. From here on an old session
+    // cannot give consent.
     await endSubjectIn(stores, config, clock)(sub)
     const consents = await records.listConsents(sub)
     const factors = await reconcileFactors(administration, by, { sub, remove: removeFactors }, note)

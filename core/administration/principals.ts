@@ -12,7 +12,7 @@ import { principalMigration } from '../collections/store-schemas.js'
 import type { Stores } from '../collections/stores.js'
 import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 
-/** Names of a principal as the audit log has them. */
+/** Returns the names of a principal for the audit log. */
 export const principalAuditContext = ({
   subject: sub,
   principalId: principal_id,
@@ -24,7 +24,10 @@ export const principalAuditContext = ({
 const registryOf = ({ stores, config, clock }: Administration): PrincipalRegistry =>
   openPrincipals(stores, config, clock)
 
-/** A principal that is enrolled, and whether it is revoked. Undefined: it is not enrolled. Throws `Unavailable`. */
+/**
+ * Returns a principal that is enrolled, and whether it is revoked; undefined when it is not enrolled. Throws
+ * `Unavailable`.
+ */
 export const findPrincipal = async (
   { stores }: Deployment,
   principal: Principal,
@@ -33,14 +36,14 @@ export const findPrincipal = async (
   return status.enrolment === undefined ? undefined : status
 }
 
-/** So many are revoked at a time: each is some writes. */
+/** This many are revoked at a time, because each takes several writes. */
 const atATime = 20
 
 export type NotRevoked = Refusal<'unknown' | 'already_revoked'>
 
 /**
- * Revokes principals, each with a record of its own: they get no new attestation. Returns in their order why one was not revoked;
- * undefined: it was. Throws `Unavailable`; what was revoked by then stays revoked.
+ * Revokes principals, each with its own audit record, so they get no new attestation. Returns in their order why one
+ * was not revoked; undefined: it was. Throws `Unavailable`; those revoked before that stay revoked.
  */
 export const revokePrincipals = async (
   administration: Administration,
@@ -56,7 +59,7 @@ export const revokePrincipals = async (
     })
   const results: (NotRevoked | undefined)[] = []
   for (let start = 0; start < principals.length; start += atATime) {
-    // All of them end before an outage of one is reported.
+    // All of them finish before an outage of one is reported.
     const outcomes = await Promise.allSettled(principals.slice(start, start + atATime).map(revoke))
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') throw outcome.reason
@@ -66,7 +69,7 @@ export const revokePrincipals = async (
   return results
 }
 
-/** Takes a revocation back. Throws `Unavailable`. */
+/** Reverses a revocation. Throws `Unavailable`. */
 export const restorePrincipal = (
   administration: Administration,
   by: Operator,
@@ -76,7 +79,7 @@ export const restorePrincipal = (
     (await registryOf(administration).restore(principal)) ? undefined : { refused: 'not_revoked' },
   )
 
-/** Forgets an enrolment. `owner`: the subject to which the id still belongs. Throws `Unavailable`. */
+/** Deletes an enrolment. `owner`: the subject to which the id still belongs. Throws `Unavailable`. */
 export const releasePrincipal = (
   administration: Administration,
   by: Operator,
@@ -89,11 +92,17 @@ export const releasePrincipal = (
     return owner === undefined ? {} : { owner }
   })
 
-/** Milliseconds since the epoch until when verifiers may accept what a principal has got until `now`. */
+/**
+ * Returns until when verifiers may accept what a principal has received before `now`, in milliseconds since the
+ * epoch.
+ */
 export const attestationsEnd = ({ attestation, clock_tolerance_secs: tolerance }: Config, now: number): number =>
   now + ((attestation?.attestation_ttl_secs ?? 0) + tolerance) * 1000
 
-/** Milliseconds since the epoch from when on no verifier uses a status list that was fetched before `now`; undefined: there are no lists. */
+/**
+ * Returns when the last verifier stops using a status list that was fetched before `now`, in milliseconds since the
+ * epoch; undefined: there are no lists.
+ */
 export const statusListsEnd = ({ attestation }: Config, now: number): number | undefined =>
   attestation?.status_list && now + (attestation.status_list.ttl_secs + mostLookSeconds) * 1000
 
@@ -101,7 +110,7 @@ export interface PrincipalFilter {
   readonly state?: 'active' | 'revoked'
   readonly subject?: string
   readonly type?: string
-  /** The id of the last one of the page before. */
+  /** The last id of the previous page. */
   readonly after?: string
 }
 
@@ -113,7 +122,7 @@ export type ListedPrincipal = PrincipalStatus & {
 
 const pageSize = 100
 
-/** Reads pages by the index where it has all of them; else all principals are read. */
+/** Reads pages from the index if it is complete, or else all principals. */
 const createReadPage = async (stores: Stores, subject: string | undefined) => {
   const stored = collections(stores)
   const registry = createPrincipalRegistry(stored)
@@ -125,7 +134,7 @@ const createReadPage = async (stores: Stores, subject: string | undefined) => {
   }
 }
 
-/** The enrolled principals that the filter names, read page by page. Throws `Unavailable`. */
+/** Lists the enrolled principals that match the filter, page by page. Throws `Unavailable`. */
 export async function* listPrincipals(
   { stores }: Deployment,
   { state, subject, type, after }: PrincipalFilter,

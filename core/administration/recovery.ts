@@ -4,10 +4,13 @@ import { newOpaqueToken } from '../opaque-token.js'
 import { findPerson, whose, type FoundPerson, type Who } from './accounts.js'
 import { change, type Administration, type Operator, type Refusal } from './administration.js'
 
-/** A link with which a person who cannot sign in sets up how to. It is shown this once: only its hash is kept. */
+/**
+ * A link with which a person who cannot sign in sets up a new way to. It is shown only once, because only its hash is
+ * stored.
+ */
 export interface IssuedRecoveryLink {
   readonly person: FoundPerson
-  /** Names the link in the audit log. */
+  /** The name of the link in the audit log. */
   readonly recovery: string
   readonly link: string
   /** Milliseconds since the epoch. */
@@ -15,8 +18,9 @@ export interface IssuedRecoveryLink {
 }
 
 /**
- * Issues a recovery link, which takes the place of the one that the person had. `off`: a link leads to /account, which this
- * deployment does not have; `too_long`: it would be valid for more than a day. `expiresIn` is in seconds. Throws `Unavailable`.
+ * Issues a recovery link, which replaces the person's previous one. `off`: a link leads to /account, which this
+ * deployment does not have; `too_long`: it would be valid for more than a day. `expiresIn` is in seconds. Throws
+ * `Unavailable`.
  */
 export const issueRecoveryLink = async (
   administration: Administration,
@@ -26,7 +30,7 @@ export const issueRecoveryLink = async (
   const { config, stores, clock } = administration
   if (!config.account_page) return { refused: 'off' }
   if (expiresIn > longestLink) return { refused: 'too_long' }
-  // The id is known before the link is, so that the audit log has a line for every link.
+  // The id exists before the link does, so that the audit log has a line for every link.
   const id = newOpaqueToken().slice(0, 22)
   return change(administration, by, { action: 'account.recover', ...whose(who), recovery: id }, async () => {
     const person = await findPerson(administration, who)

@@ -12,7 +12,7 @@ export interface IssueInput {
   readonly note?: string | undefined
 }
 
-/** An initial access token (RFC 7591 §1.2), which is shown this once: only its hash is kept. */
+/** An initial access token (RFC 7591 §1.2). It is shown only once, because only its hash is stored. */
 export interface IssuedInitialAccessToken {
   readonly id: string
   readonly token: string
@@ -20,7 +20,7 @@ export interface IssuedInitialAccessToken {
   readonly expiresAt: number
 }
 
-/** Issues an initial access token. `off`: nobody can register here. Throws `Unavailable`. */
+/** Issues an initial access token. `off`: registration is not available here. Throws `Unavailable`. */
 export const issueInitialAccessToken = async (
   administration: Administration,
   by: Operator,
@@ -46,7 +46,7 @@ export const issueInitialAccessToken = async (
   return { id, token, expiresAt: record.expiresAt }
 }
 
-/** Initial access tokens that have not expired, without their hashes. Throws `Unavailable`. */
+/** Lists initial access tokens that have not expired, without their hashes. Throws `Unavailable`. */
 export const listInitialAccessTokens = async ({
   stores,
 }: Deployment): Promise<readonly (Omit<InitialAccessToken, 'sha256'> & { readonly id: string })[]> => {
@@ -57,7 +57,7 @@ export const listInitialAccessTokens = async ({
   return found.map(({ id, record: { sha256: _hash, ...rest } }) => ({ id, ...rest }))
 }
 
-/** Ends an initial access token; the clients that were registered with it stay. Throws `Unavailable`. */
+/** Ends an initial access token. The clients that were registered with it stay. Throws `Unavailable`. */
 export const revokeInitialAccessToken = (
   administration: Administration,
   by: Operator,

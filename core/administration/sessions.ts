@@ -8,7 +8,7 @@ import { change, type Administration, type Operator, type Refusal, type TimedDep
 /** A session as operators see it, without where it is stored. */
 export type ListedSession = Omit<SessionEntry, 'key'>
 
-/** The sessions of a person. Throws `Unavailable`. */
+/** Lists the sessions of a person. Throws `Unavailable`. */
 export const listSessions = async (
   { config, stores, clock }: TimedDeployment,
   sub: string,
@@ -39,8 +39,8 @@ export interface Ended {
 }
 
 /**
- * Ends the sessions that everybody has opened until now, and leaves word for the clients that were granted something in them or in
- * earlier ones. Throws `Unavailable`: what has ended by then stays so, and another call ends the rest.
+ * Ends all sessions that were opened until now, and notifies the clients that were granted something in them or in
+ * earlier ones. Throws `Unavailable`: what has ended by then stays ended, and another call ends the rest.
  */
 export const endAllSessions = (administration: Administration, by: Operator): Promise<Ended> =>
   change(administration, by, { action: 'session.end_all' }, () => endEverySession(administration))
@@ -49,7 +49,7 @@ const endEverySession = async ({ config, stores, clock }: TimedDeployment): Prom
   const { sessionIndex, sessionClients } = collections(stores)
   const tell = notifyClientsIn(stores, config, clock)
   const records = personalRecordsIn(stores, config, clock, tell)
-  // The second of a sign-in may be the one that follows (`findAuthTime`).
+  // The `auth_time` of a sign-in may be the following second (`findAuthTime`).
   const until = Math.ceil(clock() / 1000)
   const ended = { people: 0, sessions: 0 }
 
@@ -68,7 +68,7 @@ const endEverySession = async ({ config, stores, clock }: TimedDeployment): Prom
   }
 
   await forEachSubject(sessionIndex, endOf)
-  // These people's sessions had ended by themselves, and their clients may still use what was granted in them.
+  // These people's sessions had already expired, and their clients may still use what was granted in them.
   await forEachSubject(sessionClients, endOf)
   return ended
 }
