@@ -67,8 +67,8 @@ export const isConfiguredAccount = (
 }
 
 /**
- * Adds an account to the store. `client`: the subject is the id of a client, and the tokens of both would have it as `sub`
- * (RFC 9700 §4.15). Throws `Unavailable`.
+ * Adds an account to the store. `client`: the subject is the id of a client, and the tokens of both would have it as
+ * `sub` (RFC 9700 §4.15). Throws `Unavailable`.
  */
 export const addAccount = async (
   administration: Administration,
@@ -163,7 +163,10 @@ export interface ReconciledAccount extends ChangedAccount {
   readonly factors: FactorsAfter
 }
 
-/** Changes a password and ends what sign-ins with the old one have opened. `invalid`: the password is weak. Throws `Unavailable`. */
+/**
+ * Changes a password and ends what sign-ins with the old one have opened. `invalid`: the password is weak. Throws
+ * `Unavailable`.
+ */
 export const setPassword = async (
   administration: Administration,
   by: Operator,
@@ -188,8 +191,8 @@ export const setPassword = async (
 }
 
 /**
- * Disables an account, which ends what it had opened, or enables it again. An account of the configuration is disabled in the store,
- * whatever its file says, until it is enabled again. Throws `Unavailable`.
+ * Disables an account, which ends what it had opened, or enables it again. An account of the configuration is
+ * disabled in the store, whatever its file says, until it is enabled again. Throws `Unavailable`.
  */
 export const setAccountDisabled = (
   administration: Administration,

@@ -17,7 +17,10 @@ export interface TimedDeployment extends Deployment {
   readonly clock: Clock
 }
 
-/** Everything that a change of a deployment needs. A command opens one for a single change; a service keeps one while it runs. */
+/**
+ * Everything that a change of a deployment needs. A command opens one for a single change; a service keeps one while
+ * it runs.
+ */
 export interface Administration extends TimedDeployment {
   readonly audit: AuditLog
   /**

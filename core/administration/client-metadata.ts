@@ -10,7 +10,10 @@ import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import { change, type Administration, type Operator, type Refusal } from './administration.js'
 import { changeClient, isConfigured, type ClientRefusal } from './clients.js'
 
-/** Metadata as operators write it (RFC 7591 §2, and Signet's own members); `checked` is the configuration with its modules. */
+/**
+ * Metadata as operators write it (RFC 7591 §2, and Signet's own members); `checked` is the configuration with its
+ * modules.
+ */
 export interface WrittenMetadata {
   readonly checked: CheckedConfiguration
   readonly metadata: JsonObject
@@ -51,8 +54,9 @@ const needsSecret = (metadata: JsonObject): boolean =>
   )
 
 /**
- * Adds a client, with a random `client_id` where none is given, and a generated secret where it needs one. `subject`: the id is the
- * subject of a person, and the tokens of both would have it as `sub` (RFC 9700 §4.15). Throws `Unavailable`.
+ * Adds a client, with a random `client_id` where none is given, and a generated secret where it needs one. `subject`:
+ * the id is the subject of a person, and the tokens of both would have it as `sub` (RFC 9700 §4.15). Throws
+ * `Unavailable`.
  */
 export const addClient = async (
   administration: Administration,

@@ -69,8 +69,8 @@ export const showClient = async (deployment: Deployment, clientId: string): Prom
 export type ClientRefusal = Refusal<'unknown' | 'configured' | 'changed_meanwhile'>
 
 /**
- * Changes a client of the store in one step and returns it as it is now. `changed_meanwhile`: another change was made since it was
- * read, by its own registration for example. Throws `Unavailable`, and what `alter` throws.
+ * Changes a client of the store in one step and returns it as it is now. `changed_meanwhile`: another change was made
+ * since it was read, by its own registration for example. Throws `Unavailable`, and what `alter` throws.
  */
 export const changeClient = async <Other extends Refusal = never>(
   administration: Administration,
@@ -117,8 +117,8 @@ export const removeClient = async (
 }
 
 /**
- * Removes the clients that registered themselves without an initial access token and have never been used: all of them, or those of
- * one address. Returns how many. Throws `Unavailable`.
+ * Removes the clients that registered themselves without an initial access token and have never been used: all of
+ * them, or those of one address. Returns how many. Throws `Unavailable`.
  */
 export const removeUnusedClients = async (
   administration: Administration,

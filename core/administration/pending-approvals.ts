@@ -5,7 +5,10 @@ import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
 import type { Administration } from './administration.js'
 import { findClient } from './clients.js'
 
-/** The requests of clients (CIBA) that wait for people. Pings are left in the outbox, and the next process that serves delivers them. */
+/**
+ * The requests of clients (CIBA) that wait for people. Pings are left in the outbox, and the next process that serves
+ * delivers them.
+ */
 export const pendingApprovalsIn = ({ config, stores, clock, audit }: Administration): PendingApprovals => {
   const stored = collections(stores)
   return createPendingApprovals({

@@ -74,8 +74,8 @@ const endEverySession = async ({ config, stores, clock }: TimedDeployment): Prom
 }
 
 /**
- * Notifies one client that all its sessions are over; people stay signed in here. `no_logout_uri`: there is no such client with a
- * `backchannel_logout_uri`. Throws `Unavailable`.
+ * Notifies one client that all its sessions are over; people stay signed in here. `no_logout_uri`: there is no such
+ * client with a `backchannel_logout_uri`. Throws `Unavailable`.
  */
 export const endSessionsAt = (
   administration: Administration,

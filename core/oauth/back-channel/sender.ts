@@ -72,7 +72,10 @@ export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender
     return result
   }
 
-  /** Of all hosts, in the order in which they ask: each asks for a few. */
+  /**
+   * Waits for the turn of an attempt. All hosts share the turns in the order in which they ask, and each asks for
+   * only a few at once.
+   */
   const turn = async (): Promise<void> => {
     const now = performance.now()
     lastTurn = Math.max(lastTurn, now - atOnce * turnMs) + turnMs
@@ -89,7 +92,10 @@ export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender
     await outbox.remove(queued)
   }
 
-  /** Whatever went wrong with us: the delivery is in the outbox still. Readiness reports outages; once is enough here. */
+  /**
+   * Any internal fault ends up here, because the delivery is still in the outbox. Readiness reports outages, so one
+   * report is enough.
+   */
   const guarded = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work()

@@ -12,7 +12,10 @@ export interface SessionClient {
   readonly clientId: string
 }
 
-/** Clients with a `backchannel_logout_uri`, by the person: for as long as a session, whereas tokens may live for minutes. */
+/**
+ * Clients with a `backchannel_logout_uri`, by person. Entries last as long as a session, whereas tokens may live for
+ * minutes.
+ */
 export interface SessionClients {
   /** Nothing for other clients, and for what was granted without a session. Throws `Unavailable`. */
   add(client: Client, grant: Grant): Promise<void>

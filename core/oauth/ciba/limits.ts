@@ -7,7 +7,7 @@ import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
  */
 const perPerson: AttemptPolicy = { free: 10, baseDelaySeconds: 5, maxDelaySeconds: 900, forgetAfterSeconds: 3600 }
 
-/** Hints of one client that match nobody: a guessing client is limited to one a minute. */
+/** Limits the hints of one client that match no person. A guessing client is limited to one a minute. */
 const perClient: AttemptPolicy = { free: 30, baseDelaySeconds: 1, maxDelaySeconds: 60, forgetAfterSeconds: 3600 }
 
 /**

@@ -4,7 +4,10 @@ import type { Client } from '../clients/client.js'
 import { OAuthError } from '../errors.js'
 import type { ParameterList } from '../requests/params.js'
 
-/** What a client in ping mode is told with: both are its own, and it gets them back as they are (OpenID CIBA Core §10.2). */
+/**
+ * The request id and the bearer token of a ping. The client knows both, and gets them back unchanged (OpenID CIBA
+ * Core §10.2).
+ */
 export interface Ping {
   readonly authReqId: string
   readonly token: string
@@ -16,19 +19,22 @@ export interface PingNotice extends Notice, Ping {
   readonly approval: string
 }
 
-/** `Authorization: Bearer` can carry it (RFC 6750 §2.1); with fewer characters it has no 128 bits (OpenID CIBA Core §7.1). */
+/**
+ * The form that `Authorization: Bearer` can carry (RFC 6750 §2.1). A shorter text does not have 128 bits (OpenID CIBA
+ * Core §7.1).
+ */
 const bearerToken = /^(?=.{22,1024}$)[\w.~+/-]+=*$/
 
-/** Where `client` is told; undefined: it polls. */
+/** Returns the address that `client` is notified at; undefined: it polls. */
 export const pingEndpoint = (client: Client): string | undefined =>
   client.backchannel_token_delivery_mode === 'ping' ? client.backchannel_client_notification_endpoint : undefined
 
-/** Where pings wait until they are delivered. */
+/** The outbox where pings wait until they are delivered. */
 export type PingOutbox = Pick<Outbox<PingNotice>, 'add'>
 
 /**
- * Notifies `client` that the request `approvalId` is decided; a client that polls gets nothing. Call it before the decision is
- * written, so that none goes unreported: a client that hears too early polls again. Throws `Unavailable`.
+ * Notifies `client` that the request `approvalId` is decided; a client that polls gets nothing. Call it before the
+ * decision is written, so that none goes unreported: a client that hears too early polls again. Throws `Unavailable`.
  */
 export const reportDecision = async (
   pings: PingOutbox,

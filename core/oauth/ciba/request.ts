@@ -22,7 +22,7 @@ export interface BackchannelRequest {
   readonly bindingMessage?: string
   readonly authorizationDetails?: readonly AuthorizationDetail[]
   readonly wantedAcr?: WantedAcr
-  /** Of a client to which we report the decision. */
+  /** Present for a client that is notified of the decision. */
   readonly ping?: Ping
   /** Seconds since the epoch. */
   readonly askedAt: number

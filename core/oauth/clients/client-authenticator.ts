@@ -53,7 +53,10 @@ export interface ProvenClient {
   readonly dpop?: DpopProof
 }
 
-/** One client authentication method (OIDC Core §9, RFC 6749 §2.3). `E` is what `detect` found and `authenticate` needs. */
+/**
+ * One client authentication method (OIDC Core §9, RFC 6749 §2.3). `E` is what `detect` found and `authenticate`
+ * needs.
+ */
 export interface ClientAuthenticator<E = unknown> {
   /** The value of `token_endpoint_auth_method`. */
   readonly method: string
@@ -82,8 +85,8 @@ const formDecode = (text: string): string => {
 }
 
 /**
- * Reads the client's id and secret from `Authorization: Basic` (RFC 6749 §2.3.1, RFC 7617 §2), strictly. Undefined when the header is absent or of another scheme; throws `invalid_client` when it
- * is Basic and malformed.
+ * Reads the client's id and secret from `Authorization: Basic` (RFC 6749 §2.3.1, RFC 7617 §2), strictly. Undefined
+ * when the header is absent or of another scheme; throws `invalid_client` when it is Basic and malformed.
  */
 export const readBasic = (header: string | undefined): BasicCredentials | undefined => {
   if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined

@@ -146,7 +146,7 @@ export interface ClientRegistration {
   readonly access_token_sha256: string
   /** The id of the initial access token. Absent: the registration was open to anyone. */
   readonly initial_access_token?: string
-  /** The name of its policy. Absent: the policy of open registration. */
+  /** The name of its policy. Absent: `registration.policy` of the configuration. */
   readonly policy?: string
   /** The software statement as it was received: a JWT (RFC 7591 §2.3). */
   readonly software_statement?: string

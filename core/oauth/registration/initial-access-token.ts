@@ -13,7 +13,7 @@ export interface InitialAccessToken {
   /** Seconds since the epoch. */
   readonly issuedAt: number
   readonly expiresAt: number
-  /** The name of the policy of its clients. Absent: the policy of open registration. */
+  /** The name of the policy of its clients. Absent: `registration.policy` of the configuration. */
   readonly policy?: string
   /** A note for the operator. */
   readonly note?: string

@@ -102,7 +102,7 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
     const { address } = registration
     try {
       const place = address === undefined ? undefined : await keepPlace(address, registration)
-      // Without a slot the client keeps its hour.
+      // Without a slot the client keeps the hour that it had.
       if (address !== undefined && place === undefined) return
       if (!(await forgetting(client.client_id, keepSeen(client)))) await place?.leave()
     } catch (error) {
