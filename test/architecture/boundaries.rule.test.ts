@@ -57,7 +57,11 @@ describe('boundaries', () => {
 
   it('show every runtime dependency imported by the product', () => {
     const imported = house.modules.flatMap((module) => module.dependencies.map((dependency) => dependency.module))
-    const installed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies })
+    const installed = Object.keys({
+      ...manifest.dependencies,
+      ...manifest.peerDependencies,
+      ...manifest.optionalDependencies,
+    })
     const idle = installed.filter((name) => !imported.some((from) => from === name || from.startsWith(`${name}/`)))
     expect(idle).toEqual([])
   })

@@ -98,8 +98,7 @@ describe('a new password at /account', () => {
     const csrf = /name="csrf" value="([^"]+)"/.exec(first.html.slice(first.html.indexOf('id="password"')))?.[1] ?? ''
     offset += 11 * 60_000
     const asked = await here.post('password', { csrf, ...passwordFields(carol.password, next) })
-    for (const { html } of [asked, await here.page('/account/password')])
-      expect(html).toContain('to confirm it’s you')
+    for (const { html } of [asked, await here.page('/account/password')]) expect(html).toContain('to confirm it’s you')
     expect((await here.page()).html).toContain('id="password-open"')
     const back = await here.agent.submit(asked.url, asked.html, { ...carol })
     expect(back.url.pathname).toBe('/account/password')

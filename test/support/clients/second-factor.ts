@@ -2,11 +2,7 @@ import type { PluginModule, Services } from '../../../core/api/index.js'
 import type { Principal, SecondFactorVerifier } from '../../../core/api/attestation.js'
 import type { RecordStore, ReplayGuard } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
-import {
-  oneTimePassword,
-  stepSeconds,
-  type TotpForm,
-} from '../../../core/totp/one-time-password.js'
+import { oneTimePassword, stepSeconds, type TotpForm } from '../../../core/totp/one-time-password.js'
 
 /** The one second factor of a plugin, its options checked as a start checks them. Throws with the issues. */
 export const createFactor = async (
