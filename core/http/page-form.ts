@@ -5,29 +5,34 @@ import { limitPieces, tooLarge, unsupported } from './body-bytes.js'
 import { checkFormHeaders, formBody, maxBodyBytes, parseForm } from './form-reader.js'
 
 /**
- * koa-body returns the form as text, one character for each byte. Its own form parser turns brackets into objects and
+ * Loads koa-body once, with the first form: it brings parsers of all other kinds, for which a start does not wait. The reader
+ * returns the form as text, one character for each byte. koa-body's own form parser turns brackets into objects and
  * replaces bytes that are not UTF-8. JSON and multipart are off.
  */
-const textReader = {
-  json: false,
-  multipart: false,
-  urlencoded: false,
-  text: true,
-  textTypes: ['application/x-www-form-urlencoded'],
-  textLimit: maxBodyBytes,
-  encoding: 'binary',
-  onError: (cause: Error) => {
-    if ((cause as { status?: unknown }).status === 413) throw tooLarge()
-    throw new OAuthError('invalid_request', 'The body was cut short.', { cause })
-  },
+const loadReader = async () => {
+  const { koaBody } = await import('koa-body')
+  return koaBody({
+    json: false,
+    multipart: false,
+    urlencoded: false,
+    text: true,
+    textTypes: ['application/x-www-form-urlencoded'],
+    textLimit: maxBodyBytes,
+    encoding: 'binary',
+    onError: (cause: Error) => {
+      if ((cause as { status?: unknown }).status === 413) throw tooLarge()
+      throw new OAuthError('invalid_request', 'The body was cut short.', { cause })
+    },
+  })
 }
+
+let reader: ReturnType<typeof loadReader> | undefined
 
 /** Reads a browser's form into flat strings. Throws as the form reader does. */
 export const readPageForm = async (ctx: Context): Promise<ParameterList> => {
   if (!checkFormHeaders(ctx.req)) return noParameters
-  // It loads parsers of all other kinds, and the start does not wait for them.
-  const { koaBody } = await import('koa-body')
-  const reading = koaBody(textReader)(ctx, async () => undefined) as Promise<unknown>
+  const readText = await (reader ??= loadReader())
+  const reading = readText(ctx, async () => undefined) as Promise<unknown>
   limitPieces(ctx.req)
   await reading
   const text: unknown = ctx.request.body
