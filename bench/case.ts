@@ -16,15 +16,15 @@ export interface Requests {
 export interface Case {
   readonly name: string
   readonly alg: JwsAlg
-  /** Where Signet's key is: a file, or SoftHSM, whose child process then has the other core. */
+  /** The key is in SoftHSM, whose child process runs on the other core. If absent, the key is in a file. */
   readonly keysIn?: 'softhsm'
   /** Set when the peer lacks the feature, so that only Signet is measured. */
   readonly alone?: true
-  /** Whether both servers use MongoDB and Redis. */
+  /** Both servers use MongoDB and Redis. */
   readonly stores?: true
-  /** Whether the registry of principals keeps their enrolment and status. */
+  /** The registry of principals keeps their enrolment and status. */
   readonly registry?: true
-  /** Whether it runs behind a proxy that has verified client certificates. */
+  /** Signet runs behind a proxy that has verified the client certificates. */
   readonly certificates?: true
   /**
    * The minimal P-256 work of one request, compared with a loop that does nothing else; the service should reach a

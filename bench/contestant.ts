@@ -12,7 +12,7 @@ export interface Setting {
   readonly token?: Pick<SoftToken, 'module' | 'label' | 'pin' | 'environment'>
   readonly registry?: true
   readonly certificates?: true
-  /** Where both servers store everything. If absent: Signet in its embedded store, the peer in memory. */
+  /** The databases that both servers use. If absent, Signet uses its embedded store and the peer its memory. */
   readonly stores?: BenchStores
   /** Size of Signet's embedded store. If absent, the default. */
   readonly maxSizeMb?: number
@@ -22,7 +22,7 @@ export interface Setting {
   readonly idTokensBy?: { readonly endpoint: string; readonly ref: string }
   /** Signet's log level. At the default, `info`, it logs each request. The peer logs nothing. */
   readonly logLevel: string
-  /** Where Signet's CPU profile is written. If absent, none is taken. */
+  /** The folder for Signet's CPU profile. If absent, no profile is taken. */
   readonly profileDirectory?: string
 }
 

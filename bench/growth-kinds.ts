@@ -11,7 +11,7 @@ import { apiScope, confidential } from './contestant.js'
 const idleTtl = 14 * 86_400
 const now = Date.now()
 
-/** How many of each, as digits. */
+/** The number of each, in digits. */
 export interface Counts {
   readonly families: string
   readonly replays: string

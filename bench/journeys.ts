@@ -15,7 +15,7 @@ import {
 import { basic, post } from './http.js'
 import { ofAnswer } from './load.js'
 
-/** How a client sends a form to an endpoint, which differs between clients. */
+/** Returns the request with which a client sends a form to an endpoint. Clients authenticate in different ways. */
 type Send = (path: string, form: Record<string, string>) => string
 
 /** Three requests in sequence: push, redirect of a person who is signed in and has consented, redeem. */

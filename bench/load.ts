@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Journey } from './case.js'
 import { receive, startPinned, type Pinned } from '../test/support/peer/pinned.js'
 
-/** What a journey takes from answers, and the placeholder in its requests. */
+/** Placeholders in the requests of a journey. Values of earlier answers replace them. */
 export const ofAnswer = { requestUri: 'REQUEST_URI_OF_THE_ANSWER', code: 'CODE_OF_THE_ANSWER' } as const
 
 export interface Job {

@@ -95,9 +95,9 @@ const toFailure = (error: unknown, exchange: Exchange, log: Log): Failure => {
   return { status: 500, code: 'server_error', ...saying(said('failed')) }
 }
 
-const saying = (messages: Said): Pick<Failure, 'description' | 'said'> => ({
-  description: messages.text,
-  said: messages,
+const saying = (sentence: Said): Pick<Failure, 'description' | 'said'> => ({
+  description: sentence.text,
+  said: sentence,
 })
 
 const isAbort = (error: unknown): boolean =>

@@ -16,8 +16,8 @@ const gauge = (name: string, help: string, labels: readonly string[], read: Obse
 const counter: typeof gauge = (...args) => ({ ...gauge(...args), type: 'counter' })
 
 /** Returns one sample for each of these words; the one that is true has the value 1. */
-const oneOf = <W extends string>(label: string, messages: readonly W[], now: W, labels: Sample['labels']): Sample[] =>
-  messages.map((word) => ({ labels: { ...labels, [label]: word }, value: word === now ? 1 : 0 }))
+const oneOf = <W extends string>(label: string, words: readonly W[], now: W, labels: Sample['labels']): Sample[] =>
+  words.map((word) => ({ labels: { ...labels, [label]: word }, value: word === now ? 1 : 0 }))
 
 const states = ['next', 'active', 'retired', 'gone'] as const
 const trusts = ['proved', 'unopened', 'unproved', 'quarantined', 'refused'] as const

@@ -18,7 +18,7 @@ export interface Translator {
   /** Returns what comes before and after the single `{name}` of a text, which the view puts into markup of its own. */
   around(key: string): readonly [before: string, after: string]
   /** Returns the text of an error. */
-  said(messages: Said): string
+  said(sentence: Said): string
   /** Formats a time, given in seconds since the epoch, without a local time zone, because the person's is unknown. */
   time(seconds: number): string
   /** Formats an age, given in seconds, in whole minutes, hours or days. */
