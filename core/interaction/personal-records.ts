@@ -22,8 +22,8 @@ export interface PersonalRecordsOptions {
   readonly tell: NotifyClients
 }
 
-/** What a person has, as the person and the operator of the deployment see it. Every member throws `Unavailable`. */
-export interface PersonalRecords {
+/** Every member throws `Unavailable`. */
+interface PersonalSessions {
   /** Lists the valid sessions of a person, or only the one with `sid`. */
   listSessions(subject: string, sid?: string): Promise<readonly SessionEntry[]>
   /** Lists at most this many of them, starting at `after`, the `next` of the previous page. */
@@ -36,6 +36,10 @@ export interface PersonalRecords {
   endSessions(subject: string, entries: readonly SessionEntry[], kept?: string): Promise<ReadonlyMap<string, number>>
   /** Removes sessions whose clients have been notified. */
   removeSessions(entries: readonly SessionEntry[]): Promise<void>
+}
+
+/** Every member throws `Unavailable`. */
+interface PersonalGrants {
   /** Lists the valid grants of a person, or only those to the client `clientId`. */
   listGrants(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
   /**
@@ -50,20 +54,27 @@ export interface PersonalRecords {
    */
   endGrantsOf(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
   /**
-   * Removes a remembered consent, and returns it. This comes before the client's grants are ended, because the
-   * consent would give the client a new one.
-   */
-  withdrawConsent(subject: string, clientId: string): Promise<Consent | undefined>
-  /**
    * Ends all that a person has granted a client, and notifies the client that the sessions in which it was granted
    * something are over. Returns what was listed. `isKnown` means that the client exists, so it may have more than is
    * listed.
    */
   withdrawGrants(subject: string, clientId: string, isKnown: boolean): Promise<readonly GrantEntry[]>
+}
+
+/** Every member throws `Unavailable`. */
+interface PersonalConsents {
+  /**
+   * Removes a remembered consent, and returns it. This comes before the client's grants are ended, because the
+   * consent would give the client a new one.
+   */
+  withdrawConsent(subject: string, clientId: string): Promise<Consent | undefined>
   /** Lists the remembered consents of a person, or only that of the client `clientId`. */
   listConsents(subject: string, clientId?: string): Promise<readonly Consent[]>
   removeConsents(all: readonly Consent[]): Promise<void>
 }
+
+/** What a person has, as the person and the operator of the deployment see it. Every member throws `Unavailable`. */
+export interface PersonalRecords extends PersonalSessions, PersonalGrants, PersonalConsents {}
 
 const filterLive = async <T>(all: readonly T[], isLive: (one: T) => Promise<boolean>): Promise<readonly T[]> => {
   const live = await Promise.all(all.map(isLive))
@@ -73,10 +84,9 @@ const filterLive = async <T>(all: readonly T[], isLive: (one: T) => Promise<bool
 /** The most reads of the store for one page, in case none of the results is valid. */
 const mostReads = 20
 
-export const createPersonalRecords = (options: PersonalRecordsOptions): PersonalRecords => {
-  const { sessions, sessionIndex, grantIndex, consents, revocations } = options
-  const grants = { ...options, index: grantIndex }
-  const endGrants = createEndSessionGrants(grants)
+const createPersonalSessions = (options: PersonalRecordsOptions): PersonalSessions => {
+  const { sessions, sessionIndex, grantIndex, revocations } = options
+  const endGrants = createEndSessionGrants({ ...options, index: grantIndex })
 
   /** Returns a check that a session is in the store and was not ended together with all that the person had. */
   const findLive = async (subject: string) => {
@@ -92,6 +102,40 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
       await sessionIndex.remove(sessionEntryId(entry))
     }
   }
+
+  return {
+    async listSessions(subject, sid) {
+      const all = await listSubjectRecords(sessionIndex, subject)
+      const wanted = all.filter((entry) => sid === undefined || entry.sid === sid)
+      return filterLive(wanted, await findLive(subject))
+    },
+    async pageSessions(subject, after, most) {
+      const isLive = await findLive(subject)
+      const found: SessionEntry[] = []
+      let next = after
+      for (let reads = 0; reads < mostReads; reads++) {
+        const { entries, more } = await pageSubjectRecords(sessionIndex, subject, next, most - found.length)
+        const all = entries.map(({ record }) => record)
+        found.push(...(await filterLive(all, isLive)))
+        next = entries.at(-1)?.name
+        if (!more) return { found }
+        if (found.length >= most) break
+      }
+      return { found, ...(next !== undefined && { next }) }
+    },
+    async endSessions(subject, entries, kept) {
+      const others = entries.filter(({ sid }) => sid !== kept)
+      const ended = await endGrants(subject, others)
+      await removeSessions(entries)
+      return ended
+    },
+    removeSessions,
+  }
+}
+
+const createPersonalGrants = (options: PersonalRecordsOptions): PersonalGrants => {
+  const { grantIndex, consents, revocations } = options
+  const grants = { ...options, index: grantIndex }
 
   const filterGood = async (subject: string, entries: readonly GrantEntry[]): Promise<readonly GrantEntry[]> => {
     const isEnded = await findEnded(revocations, subject)
@@ -132,53 +176,36 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
   }
 
   return {
-    async listSessions(subject, sid) {
-      const all = await listSubjectRecords(sessionIndex, subject)
-      const wanted = all.filter((entry) => sid === undefined || entry.sid === sid)
-      return filterLive(wanted, await findLive(subject))
-    },
-    async pageSessions(subject, after, most) {
-      const isLive = await findLive(subject)
-      const found: SessionEntry[] = []
-      let next = after
-      for (let reads = 0; reads < mostReads; reads++) {
-        const { entries, more } = await pageSubjectRecords(sessionIndex, subject, next, most - found.length)
-        const all = entries.map(({ record }) => record)
-        found.push(...(await filterLive(all, isLive)))
-        next = entries.at(-1)?.name
-        if (!more) return { found }
-        if (found.length >= most) break
-      }
-      return { found, ...(next !== undefined && { next }) }
-    },
-    async endSessions(subject, entries, kept) {
-      const others = entries.filter(({ sid }) => sid !== kept)
-      const ended = await endGrants(subject, others)
-      await removeSessions(entries)
-      return ended
-    },
-    removeSessions,
     listGrants,
     pageAccess: createPageAccess({ grantIndex, consents, filterGood }),
     revokeGrants: (entries) => revokeGrantEntries(grants, entries),
     endGrantsOf,
-    async withdrawConsent(subject, clientId) {
-      const consent = await consents.find(consentId(subject, clientId))
-      if (consent) await consents.remove(consentId(subject, clientId))
-      return consent
-    },
     async withdrawGrants(subject, clientId, isKnown) {
       await options.tell(subject, { clientId })
       // Otherwise anyone could fill the store with records of clients that do not exist.
       const hasMore = isKnown || (await listToEnd(subject, clientId)).length > 0
       return hasMore ? endGrantsOf(subject, clientId) : []
     },
-    async listConsents(subject, clientId) {
-      const all = await listSubjectRecords(consents, subject)
-      return all.filter((consent) => clientId === undefined || consent.clientId === clientId)
-    },
-    async removeConsents(all) {
-      for (const { subject, clientId } of all) await consents.remove(consentId(subject, clientId))
-    },
   }
 }
+
+const createPersonalConsents = ({ consents }: PersonalRecordsOptions): PersonalConsents => ({
+  async withdrawConsent(subject, clientId) {
+    const consent = await consents.find(consentId(subject, clientId))
+    if (consent) await consents.remove(consentId(subject, clientId))
+    return consent
+  },
+  async listConsents(subject, clientId) {
+    const all = await listSubjectRecords(consents, subject)
+    return all.filter((consent) => clientId === undefined || consent.clientId === clientId)
+  },
+  async removeConsents(all) {
+    for (const { subject, clientId } of all) await consents.remove(consentId(subject, clientId))
+  },
+})
+
+export const createPersonalRecords = (options: PersonalRecordsOptions): PersonalRecords => ({
+  ...createPersonalSessions(options),
+  ...createPersonalGrants(options),
+  ...createPersonalConsents(options),
+})

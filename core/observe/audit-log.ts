@@ -49,34 +49,18 @@ const deadlineMs = 1000
 const refuse = (applied: Unavailable['applied'], cause?: unknown): Unavailable =>
   new Unavailable('audit', applied, 'the audit log cannot be written', { cause })
 
-/**
- * The audit log as JSON lines: schema version, writer, sequence, hash of the previous line, time, process id, issuer,
- * then the event. All lines of one event-loop turn are one write. `record` resolves when the operating system has
- * them.
- */
-export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, traces }: AuditOptions): AuditFile => {
+/** Writes these members of lines, of these events, chained and within the deadline. Throws `Unavailable`. */
+type WriteLines = (members: readonly string[], emitted: readonly AuditEvent[]) => Promise<void>
+
+const createChainWriter = (sink: Sink, recorded: AuditOptions['recorded']): WriteLines => {
   const chain = new AuditChain(sink.last === undefined)
-  const origin = `"pid":${process.pid},"issuer":${JSON.stringify(issuer)},`
-  let at = NaN
-  let time = ''
-  let pending: string[] = []
-  let events: AuditEvent[] = []
-  let writing: Promise<void> | undefined
-  let next: Promise<void> | undefined
-  /** Since when nothing can be written, in milliseconds since the epoch. */
-  let failingSince: number | undefined
   /**
    * Lines were submitted that no caller waits for any more. They may still be written, so no others may be written
    * first.
    */
   let isStuck = false
 
-  const inTrace = (event: AuditEvent): AuditEvent => {
-    const traceparent = event.request_id === undefined ? undefined : traces?.get(event.request_id)
-    return traceparent === undefined ? event : { ...event, traceparent }
-  }
-
-  const write = async (members: readonly string[], emitted: readonly AuditEvent[]): Promise<void> => {
+  const write: WriteLines = async (members, emitted) => {
     // Read as late as possible, because other processes write too.
     if (!chain.hasBegun && sink.last) chain.continueFrom(await sink.last())
     const head = chain.head
@@ -87,7 +71,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, tra
     throw refuse('no', cause)
   }
 
-  const writeInTime = async (members: readonly string[], emitted: readonly AuditEvent[]): Promise<void> => {
+  return async (members, emitted) => {
     if (isStuck) throw refuse('no')
     const written = write(members, emitted)
     const late = () => {
@@ -97,6 +81,29 @@ export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, tra
       return refuse('unknown')
     }
     await within(deadlineMs, written, late)
+  }
+}
+
+/**
+ * The audit log as JSON lines: schema version, writer, sequence, hash of the previous line, time, process id, issuer,
+ * then the event. All lines of one event-loop turn are one write. `record` resolves when the operating system has
+ * them.
+ */
+export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, traces }: AuditOptions): AuditFile => {
+  const write = createChainWriter(sink, recorded)
+  const origin = `"pid":${process.pid},"issuer":${JSON.stringify(issuer)},`
+  let at = NaN
+  let time = ''
+  let pending: string[] = []
+  let events: AuditEvent[] = []
+  let writing: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  /** Since when nothing can be written, in milliseconds since the epoch. */
+  let failingSince: number | undefined
+
+  const inTrace = (event: AuditEvent): AuditEvent => {
+    const traceparent = event.request_id === undefined ? undefined : traces?.get(event.request_id)
+    return traceparent === undefined ? event : { ...event, traceparent }
   }
 
   const memberOf = (event: AuditEvent): string =>
@@ -116,7 +123,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, tra
     pending = []
     events = []
     next = undefined
-    writing = writeInTime(members, emitted)
+    writing = write(members, emitted)
     try {
       await writing
       failingSince = undefined

@@ -3,11 +3,13 @@ import { createApprovals, type Approval, type Decision } from './approvals.js'
 import { checkEnrolment, createCeremony, type Enrolment } from './ceremony.js'
 import { proveClient, type ClientProof, type ClientProofOptions } from './client-attestation.js'
 import { DeviceError, toldAs } from './errors.js'
+import { createHeldRecord } from './held-record.js'
 import { createAsk } from './issuer.js'
-import { generateKeyPair, webCryptoKey, type DeviceKey, type KeyPair } from './key.js'
-import { checkRecord, failedRecord, isDue, isGood, newRecord, problemOf } from './record.js'
+import { generateKeyPair, usedKey, type DeviceKey } from './key.js'
+import { newRecord } from './record.js'
+import { createRenewal } from './renewal.js'
 import { addHttpSignature, addRequestSignature, type SignOptions } from './sign.js'
-import type { DeviceRecord, DeviceStore } from './store.js'
+import type { DeviceStore } from './store.js'
 import { addWorkloadProof, type WorkloadSignOptions } from './workload-proof.js'
 
 export interface DeviceOptions {
@@ -99,14 +101,7 @@ const signMembers = {
   ...{ audience: kinds.name, expiresIn: kinds.number, form: kinds.oneOf('jws', 'http-message-signature') },
 }
 
-/** The longest delay of a timer in milliseconds; a longer one fires at once. */
-const longestTimer = 2 ** 31 - 1
-
-/**
- * Throws `TypeError` for unknown or invalid options, and for a store that cannot hold the key that the library would
- * generate.
- */
-export const createDevice = (options: DeviceOptions): Device => {
+const checkOptions = (options: DeviceOptions): void => {
   checkMembers(
     'options',
     options,
@@ -116,94 +111,27 @@ export const createDevice = (options: DeviceOptions): Device => {
     },
     ['issuer', 'store'],
   )
-  const { issuer, store, key, onRenewalFailed, clock = Date.now } = options
-  if (!key && !store.keepsKeys) throw new TypeError('This store keeps no keys: the device needs one of its own.')
+  if (!options.key && !options.store.keepsKeys)
+    throw new TypeError('This store keeps no keys: the device needs one of its own.')
+}
+
+/**
+ * Throws `TypeError` for unknown or invalid options, and for a store that cannot hold the key that the library would
+ * generate.
+ */
+export const createDevice = (options: DeviceOptions): Device => {
+  checkOptions(options)
+  const { issuer, store, key, clock = Date.now } = options
   const ask = createAsk(issuer, options.fetch ?? ((...request) => fetch(...request)))
   const ceremony = createCeremony(issuer, ask)
   const now = (): number => clock() / 1000
-  let renewal: Promise<DeviceRecord> | undefined
-  let timer: ReturnType<typeof setTimeout> | undefined
-  /** The last failure, while it could not be stored. */
-  let failed: DeviceRecord | undefined
-
-  const inStore = <T>(work: () => Promise<T>): Promise<T> =>
-    toldAs('StoreFailed', 'The store of this device cannot be used.', work)
-  const exclusively = <T>(work: () => Promise<T>): Promise<T> => inStore(() => store.exclusive(work))
-  const read = async (): Promise<DeviceRecord> => {
-    const record = await checkRecord(await inStore(() => store.read()), now(), key)
-    const isSame = failed?.attestation === record.attestation && now() >= failed.keptAt
-    return isSame ? { ...record, ...failed } : record
-  }
-  const keyOf = (keys: KeyPair | undefined): Promise<DeviceKey> =>
-    toldAs('KeyFailed', 'The key of this device cannot be used.', async () => {
-      const held = key ?? (keys && (await webCryptoKey(keys)))
-      if (!held) throw new Error('There is no key.')
-      const sign = (input: Uint8Array) =>
-        toldAs('KeyFailed', 'The key of this device did not sign.', () => held.sign(input))
-      return { publicJwk: held.publicJwk, sign }
-    })
-
-  const keep = async (record: DeviceRecord): Promise<DeviceRecord> => {
-    await inStore(() => store.write(record))
-    failed = undefined
-    return record
-  }
-
-  /** `instead`: renews this attestation even if it is not due. */
-  const renew = (instead?: string): Promise<DeviceRecord> =>
-    exclusively(async () => {
-      const record = await read()
-      // Another user of this store was faster.
-      if (record.attestation !== instead && !isDue(record, now())) {
-        if (isGood(record, now())) return record
-        throw problemOf(record, now())
-      }
-      try {
-        const attested = await ceremony.renew(await keyOf(record.keys), record.attestation)
-        return await keep(newRecord(attested, now(), record.keys))
-      } catch (error) {
-        if (!(error instanceof DeviceError)) throw error
-        const next = failedRecord(record, error, now())
-        await store.write(next).catch(() => {
-          failed = next
-        })
-        renewLater(next)
-        queueMicrotask(() => onRenewalFailed?.(error))
-        throw error
-      }
-    })
-
-  const renewOnce = (): Promise<DeviceRecord> => {
-    renewal ??= renew().finally(() => {
-      renewal = undefined
-    })
-    return renewal
-  }
-
-  const renewInBackground = (): void => {
-    renewOnce().then(renewLater, () => undefined)
-  }
-  /** Neither a process nor a page stays alive for it. */
-  const renewLater = (record: DeviceRecord): void => {
-    clearTimeout(timer)
-    if (!isGood(record, now())) return
-    const wait = Math.max(0, record.renewAt - now()) * 1000
-    timer = setTimeout(renewInBackground, Math.min(wait, longestTimer))
-    if (typeof timer === 'object') timer.unref()
-  }
-
-  const current = async (): Promise<DeviceRecord> => {
-    const record = await read()
-    if (!isGood(record, now())) return renewOnce()
-    if (isDue(record, now())) renewInBackground()
-    else renewLater(record)
-    return record
-  }
+  const held = createHeldRecord({ store, key, now })
+  const renewal = createRenewal({ ...options, held, ceremony, now })
 
   /** The key that belongs to the attestation. */
   const signer = async () => {
-    const { keys, ...record } = await current()
-    return { ...record, key: await keyOf(keys), now: now() }
+    const { keys, ...record } = await renewal.current()
+    return { ...record, key: await usedKey(key, keys), now: now() }
   }
   const approvals = createApprovals(issuer, ask, signer)
 
@@ -211,15 +139,15 @@ export const createDevice = (options: DeviceOptions): Device => {
     async enrol(enrolment) {
       checkEnrolment(enrolment)
       // A factor can be used only once, so an unusable store must be found first.
-      await exclusively(async () => void (await store.read().catch(unlessCorrupted)))
+      await held.exclusively(async () => void (await store.read().catch(unlessCorrupted)))
       const keys = key ? undefined : await toldAs('KeyFailed', 'No key can be made.', generateKeyPair)
-      const attested = await ceremony.enrol(await keyOf(keys), enrolment)
-      renewLater(await exclusively(() => keep(newRecord(attested, now(), keys))))
+      const attested = await ceremony.enrol(await usedKey(key, keys), enrolment)
+      renewal.later(await held.exclusively(() => held.write(newRecord(attested, now(), keys))))
     },
-    attestation: async () => (await current()).attestation,
+    attestation: async () => (await renewal.current()).attestation,
     async renew() {
-      const renewed = await renew((await read()).attestation)
-      renewLater(renewed)
+      const renewed = await renewal.renew((await held.read()).attestation)
+      renewal.later(renewed)
       return renewed.attestation
     },
     async sign(request, signOptions) {
@@ -241,9 +169,10 @@ export const createDevice = (options: DeviceOptions): Device => {
     approvals: approvals.list,
     decide: approvals.decide,
     async forget() {
-      clearTimeout(timer)
-      await exclusively(() => store.remove())
-      clearTimeout(timer)
+      renewal.stop()
+      await held.exclusively(() => store.remove())
+      // A request may have planned a renewal meanwhile.
+      renewal.stop()
     },
   }
 }

@@ -1,4 +1,5 @@
 import { base64url } from 'jose'
+import { toldAs } from './errors.js'
 
 /** The public half of a P-256 key, with the members and spelling of RFC 7638 §3.2. */
 export interface PublicJwk {
@@ -28,7 +29,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256' } as const
 /** Generates a key pair whose private key no script can read. */
 export const generateKeyPair = (): Promise<KeyPair> => crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])
 
-export const webCryptoKey = async ({ publicKey, privateKey }: KeyPair): Promise<DeviceKey> => {
+const webCryptoKey = async ({ publicKey, privateKey }: KeyPair): Promise<DeviceKey> => {
   const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey)
   return {
     publicJwk: { kty: 'EC', crv: 'P-256', x, y },
@@ -50,3 +51,13 @@ export const signCompact = async (
 }
 
 const encodeJson = (value: object): string => base64url.encode(JSON.stringify(value))
+
+/** The key with which the device signs: `key`, or else the pair in its store. Failures have the code `KeyFailed`. */
+export const usedKey = (key: DeviceKey | undefined, keys: KeyPair | undefined): Promise<DeviceKey> =>
+  toldAs('KeyFailed', 'The key of this device cannot be used.', async () => {
+    const held = key ?? (keys && (await webCryptoKey(keys)))
+    if (!held) throw new Error('There is no key.')
+    const sign = (input: Uint8Array) =>
+      toldAs('KeyFailed', 'The key of this device did not sign.', () => held.sign(input))
+    return { publicJwk: held.publicJwk, sign }
+  })

@@ -43,6 +43,36 @@ const turnMs = 25
 const atOnce = 16
 
 /**
+ * Returns what waits for the turn of an attempt. All hosts share the turns in the order in which they ask, and each
+ * asks for only a few at once.
+ */
+const createTurns = (signal: AbortSignal) => {
+  let last = -Infinity
+  return async (): Promise<void> => {
+    const now = performance.now()
+    last = Math.max(last, now - atOnce * turnMs) + turnMs
+    if (last > now) await setTimeout(last - now, undefined, { signal, ref: false }).catch(() => undefined)
+  }
+}
+
+/**
+ * Returns what runs work whose internal faults end there, because the delivery is still in the outbox. Readiness
+ * reports outages, so one report is enough.
+ */
+const createGuard = (log: Log, complaint: string) => {
+  let failing = false
+  return async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+      failing = false
+    } catch (error) {
+      if (!failing) log.error(complaint, {}, error instanceof Unavailable ? undefined : error)
+      failing = true
+    }
+  }
+}
+
+/**
  * Delivers the outbox beside the other work of the process: a few at a time for each host, and one attempt at a time
  * for each delivery, over all replicas. Failing hosts share a quarter of the capacity, one delivery each.
  */
@@ -51,14 +81,14 @@ export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender
   const hosts = createFailingHosts(clock)
   let isLeft = false
   let cursor: string | undefined
-  let failing = false
   let closed = false
   let looking: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let nextLook = Infinity
-  let lastTurn = -Infinity
   const closing = new AbortController()
   setMaxListeners(limits.inAll, closing.signal)
+  const turn = createTurns(closing.signal)
+  const guarded = createGuard(log, options.complaint)
 
   const lanes = createLanes(limits, hosts.isFailing, () => {
     if (isLeft) wake(pauseMs)
@@ -72,17 +102,6 @@ export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender
     return result
   }
 
-  /**
-   * Waits for the turn of an attempt. All hosts share the turns in the order in which they ask, and each asks for
-   * only a few at once.
-   */
-  const turn = async (): Promise<void> => {
-    const now = performance.now()
-    lastTurn = Math.max(lastTurn, now - atOnce * turnMs) + turnMs
-    const { signal } = closing
-    if (lastTurn > now) await setTimeout(lastTurn - now, undefined, { signal, ref: false }).catch(() => undefined)
-  }
-
   const deliver = async (queued: QueuedDelivery<N>): Promise<void> => {
     await turn()
     if (closed || !(await outbox.claim(queued))) return
@@ -90,20 +109,6 @@ export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender
     if (result.outcome === 'failed' && (await outbox.postpone(queued))) return
     if (result.outcome !== 'delivered') await abandoned(queued.delivery, result.reason)
     await outbox.remove(queued)
-  }
-
-  /**
-   * Any internal fault ends up here, because the delivery is still in the outbox. Readiness reports outages, so one
-   * report is enough.
-   */
-  const guarded = async (work: () => Promise<void>): Promise<void> => {
-    try {
-      await work()
-      failing = false
-    } catch (error) {
-      if (!failing) log.error(options.complaint, {}, error instanceof Unavailable ? undefined : error)
-      failing = true
-    }
   }
 
   const offer = (queued: QueuedDelivery<N>): boolean =>

@@ -57,21 +57,60 @@ export interface RegisteredClients {
 
 const isOpen = (client: Client): boolean => client.registration?.initial_access_token === undefined
 
-export const createRegisteredClients = (options: RegisteredClientsOptions): RegisteredClients => {
-  const { clients, openClients, directory, clock, unusedSeconds, keepPlace } = options
-  const storeOf = (client: Client): RecordStore<Client> => (isOpen(client) ? openClients : clients)
+const storeOf = ({ clients, openClients }: RegisteredClientsOptions, client: Client): RecordStore<Client> =>
+  isOpen(client) ? openClients : clients
 
-  const isStill = (current: Client | undefined, found: Client): current is Client =>
-    current?.registration !== undefined &&
-    isSameText(current.registration.access_token_sha256, found.registration?.access_token_sha256 ?? '')
+const isStill = (current: Client | undefined, found: Client): current is Client =>
+  current?.registration !== undefined &&
+  isSameText(current.registration.access_token_sha256, found.registration?.access_token_sha256 ?? '')
 
-  const forgetting = async <Result>(clientId: string, change: Promise<Result>): Promise<Result> => {
+const expiryOf = ({ registration }: Client): number | undefined =>
+  registration?.unused_until === undefined ? undefined : registration.unused_until * 1000
+
+/** Settles like the change of a client, which the directory then has to read again. */
+const forgetting = async <Result>(
+  { directory }: RegisteredClientsOptions,
+  clientId: string,
+  change: Promise<Result>,
+): Promise<Result> => {
+  try {
+    return await change
+  } finally {
+    directory.forget(clientId)
+  }
+}
+
+const createNoteSeen = (options: RegisteredClientsOptions): RegisteredClients['noteSeen'] => {
+  const { openClients, clock, unusedSeconds, keepPlace } = options
+
+  /** Resolves with false when another process was first, or the client is gone. */
+  const keepSeen = (client: Client): Promise<boolean> =>
+    openClients.update(client.client_id, (current) => {
+      if (current?.registration === undefined) return { result: false }
+      const { unseen, ...kept } = current.registration
+      if (unseen === undefined) return { result: false }
+      const until = epochSeconds(clock) + unusedSeconds
+      const record: Client = { ...current, registration: { ...kept, unused_until: until } }
+      return { result: true, write: { record, expiresAt: until * 1000 } }
+    })
+
+  return async (client) => {
+    const { registration } = client
+    if (registration?.unseen !== true) return
+    const { address } = registration
     try {
-      return await change
-    } finally {
-      directory.forget(clientId)
+      const place = address === undefined ? undefined : await keepPlace(address, registration)
+      // Without a slot the client keeps the hour that it had.
+      if (address !== undefined && place === undefined) return
+      if (!(await forgetting(options, client.client_id, keepSeen(client)))) await place?.leave()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
     }
   }
+}
+
+const createNoteUse = (options: RegisteredClientsOptions): RegisteredClients['noteUse'] => {
+  const { clock, unusedSeconds } = options
 
   /** Returns the record of a client that is in use, or undefined when nothing has to be written. */
   const usedBy = (current: Client, byPerson: boolean): Client | undefined => {
@@ -85,39 +124,29 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
     return { ...metadata, registration: still }
   }
 
-  /** Resolves with false when another process was first, or the client is gone. */
-  const keepSeen = (client: Client): Promise<boolean> =>
-    openClients.update(client.client_id, (current) => {
-      if (current?.registration === undefined) return { result: false }
-      const { unseen, ...kept } = current.registration
-      if (unseen === undefined) return { result: false }
-      const until = epochSeconds(clock) + unusedSeconds
-      const record: Client = { ...current, registration: { ...kept, unused_until: until } }
-      return { result: true, write: { record, expiresAt: until * 1000 } }
+  return async (client, byPerson) => {
+    // This is mostly known without reading the store.
+    if (usedBy(client, byPerson) === undefined) return
+    const note = storeOf(options, client).update(client.client_id, (current) => {
+      const used = current && usedBy(current, byPerson)
+      return { result: undefined, ...(used && { write: { record: used, expiresAt: expiryOf(used) } }) }
     })
-
-  const noteSeen: RegisteredClients['noteSeen'] = async (client) => {
-    const { registration } = client
-    if (registration?.unseen !== true) return
-    const { address } = registration
     try {
-      const place = address === undefined ? undefined : await keepPlace(address, registration)
-      // Without a slot the client keeps the hour that it had.
-      if (address !== undefined && place === undefined) return
-      if (!(await forgetting(client.client_id, keepSeen(client)))) await place?.leave()
+      await forgetting(options, client.client_id, note)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
     }
   }
+}
 
-  const expiryOf = ({ registration }: Client): number | undefined =>
-    registration?.unused_until === undefined ? undefined : registration.unused_until * 1000
+export const createRegisteredClients = (options: RegisteredClientsOptions): RegisteredClients => {
+  const { clients, unusedSeconds } = options
+  const noteSeen = createNoteSeen(options)
 
   return {
     async add(client) {
       const ttlSeconds = client.registration?.unseen === true ? unseenSeconds : unusedSeconds
-      const options = { ttlSeconds, onlyIfAbsent: true }
-      const added = await storeOf(client).put(client.client_id, client, options)
+      const added = await storeOf(options, client).put(client.client_id, client, { ttlSeconds, onlyIfAbsent: true })
       if (!added) throw new Error('A new client has the id of another one')
     },
 
@@ -134,35 +163,24 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
 
     replace: (found, change) =>
       forgetting(
+        options,
         found.client_id,
-        storeOf(found).update(found.client_id, (current, expiresAt) =>
+        storeOf(options, found).update(found.client_id, (current, expiresAt) =>
           isStill(current, found) ? { result: true, write: { record: change(current), expiresAt } } : { result: false },
         ),
       ),
 
     remove: (found) =>
       forgetting(
+        options,
         found.client_id,
-        storeOf(found).update(found.client_id, (current) =>
+        storeOf(options, found).update(found.client_id, (current) =>
           isStill(current, found) ? { result: true, write: null } : { result: false },
         ),
       ),
 
     noteSeen,
-
-    async noteUse(client, byPerson) {
-      // This is mostly known without reading the store.
-      if (usedBy(client, byPerson) === undefined) return
-      const note = storeOf(client).update(client.client_id, (current) => {
-        const used = current && usedBy(current, byPerson)
-        return { result: undefined, ...(used && { write: { record: used, expiresAt: expiryOf(used) } }) }
-      })
-      try {
-        await forgetting(client.client_id, note)
-      } catch (error) {
-        if (!(error instanceof Unavailable)) throw error
-      }
-    },
+    noteUse: createNoteUse(options),
   }
 }
 
