@@ -101,51 +101,9 @@ const createReadLogout = ({ issuer, clients, verifyIdTokenHint }: Options) => {
   }
 }
 
-export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHandler => {
-  const { issuer, pages, sessionTtlSeconds, subjects } = options
-  const { cookies, sessions } = flow
-  const endSession = createEndSession(options, sessions)
-  const url = `${issuer}${logoutEndpoint.path}`
-
-  const read = createReadLogout(options)
-
-  /**
-   * Ends these sessions of the browser and continues. If no client is waiting, the page names the people who remain.
-   */
-  const leave = async (
-    http: EndpointRequest,
-    request: LogoutRequest,
-    ended: readonly FoundSession[],
-    all: readonly FoundSession[],
-  ): Promise<Reply> => {
-    for (const session of ended) await endSession(http.requestId, session, request.client?.client_id)
-    const before = flow.sessionsOf(http)
-    const left = withoutSessions(
-      before,
-      ended.map(({ cookie }) => cookie),
-    )
-    const set = setBrowserSessions(cookies, before, left, sessionTtlSeconds)
-    const { client, target } = request
-    const isFree =
-      client === undefined ||
-      (await flow.mayLeave(
-        http,
-        client,
-        all.map(({ session }) => session.subject),
-      ))
-    if (target !== undefined && isFree) return redirect(target, set)
-    const others = await namesOf(http, left)
-    const login = client?.initiate_login_uri
-    const spoken = pagesFor(pages, http, request.uiLocales)
-    const html = spoken.signedOut({
-      ...(client && { client: clientOnPage(client, target) }),
-      ...(target !== undefined && { returnUrl: target }),
-      // OIDC Core §4.
-      ...(login !== undefined && { backUrl: withQuery(login, { iss: issuer }) }),
-      ...(others.length > 0 && { others: { names: others, action: url, csrf: allCsrf(left) } }),
-    })
-    return page(200, html, spoken.language, set)
-  }
+/** The pages of the endpoint. */
+const createLogoutPages = ({ issuer, pages }: Options, flow: Flow, url: string) => {
+  const { cookies } = flow
 
   const namesOf = async (http: EndpointRequest, browser: BrowserSessions): Promise<readonly string[]> =>
     (await flow.everybody(http, browser)).map(({ account, session }) => displayName(account, session.username))
@@ -170,12 +128,6 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
     return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
-  /** Another site's form comes without our cookies; sent again from our page, it has them. */
-  const lacksCookies = (http: EndpointRequest): boolean =>
-    http.method === 'POST' &&
-    http.header('sec-fetch-site') === 'cross-site' &&
-    http.cookie(cookies.session) === undefined
-
   /** A posted hint is kept out of addresses, and thus out of proxies' logs. */
   const askAgain = (http: EndpointRequest, sent: ParameterList['values']): Reply => {
     const parameters = knownOf(sent)
@@ -183,6 +135,69 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
     const spoken = pagesFor(pages, http, sent.get('ui_locales'))
     return page(200, spoken.formPost({ action: url, parameters, isOurs: true }), spoken.language)
   }
+
+  /** If no client is waiting, the page names the people who remain. */
+  const signedOut = async (
+    http: EndpointRequest,
+    { client, target, uiLocales }: LogoutRequest,
+    left: BrowserSessions,
+    set: Reply['cookies'],
+  ): Promise<Reply> => {
+    const others = await namesOf(http, left)
+    const login = client?.initiate_login_uri
+    const spoken = pagesFor(pages, http, uiLocales)
+    const html = spoken.signedOut({
+      ...(client && { client: clientOnPage(client, target) }),
+      ...(target !== undefined && { returnUrl: target }),
+      // OIDC Core §4.
+      ...(login !== undefined && { backUrl: withQuery(login, { iss: issuer }) }),
+      ...(others.length > 0 && { others: { names: others, action: url, csrf: allCsrf(left) } }),
+    })
+    return page(200, html, spoken.language, set)
+  }
+
+  return { ask, askAgain, signedOut }
+}
+
+export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHandler => {
+  const { sessionTtlSeconds, subjects } = options
+  const { cookies, sessions } = flow
+  const endSession = createEndSession(options, sessions)
+  const url = `${options.issuer}${logoutEndpoint.path}`
+  const read = createReadLogout(options)
+  const show = createLogoutPages(options, flow, url)
+
+  /** Ends these sessions of the browser and continues. */
+  const leave = async (
+    http: EndpointRequest,
+    request: LogoutRequest,
+    ended: readonly FoundSession[],
+    all: readonly FoundSession[],
+  ): Promise<Reply> => {
+    for (const session of ended) await endSession(http.requestId, session, request.client?.client_id)
+    const before = flow.sessionsOf(http)
+    const left = withoutSessions(
+      before,
+      ended.map(({ cookie }) => cookie),
+    )
+    const set = setBrowserSessions(cookies, before, left, sessionTtlSeconds)
+    const { client, target } = request
+    const isFree =
+      client === undefined ||
+      (await flow.mayLeave(
+        http,
+        client,
+        all.map(({ session }) => session.subject),
+      ))
+    if (target !== undefined && isFree) return redirect(target, set)
+    return show.signedOut(http, request, left, set)
+  }
+
+  /** Another site's form comes without our cookies; sent again from our page, it has them. */
+  const lacksCookies = (http: EndpointRequest): boolean =>
+    http.method === 'POST' &&
+    http.header('sec-fetch-site') === 'cross-site' &&
+    http.cookie(cookies.session) === undefined
 
   /** Whether the hint is for this very session. */
   const isOf = ({ sid, subject }: FoundSession['session'], { hint, client }: LogoutRequest): boolean =>
@@ -193,7 +208,7 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
 
   const answer: RecordedHandler = async (http, seen) => {
     const sent = checkNoneRepeated(getParameters(http))
-    if (lacksCookies(http)) return askAgain(http, sent)
+    if (lacksCookies(http)) return show.askAgain(http, sent)
     const request = await read(sent)
     seen.claimedClientId = request.client?.client_id
     const browser = flow.sessionsOf(http)
@@ -204,7 +219,7 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
     const csrf = http.method === 'POST' ? http.form.values.get('csrf') : undefined
     const isOfAll = isCsrfToken(allCsrf(browser), csrf)
     if (current === undefined) return leave(http, request, isOfAll ? all : [], all)
-    if (csrf === undefined) return ask(http, current, request, sent)
+    if (csrf === undefined) return show.ask(http, current, request, sent)
     if (!isOfAll && !isCsrfToken(logoutCsrf(http, cookies, current.session), csrf)) return refuseForgery()
     return leave(http, request, http.form.values.get('accounts') === 'all' ? all : [current], all)
   }
