@@ -49,7 +49,7 @@ await using deployment = await createDeployment((written) => ({
   clients: [{ ...webClient, subject_type: 'pairwise' }],
 }))
 await using store = server
-  ? await openMongodb({ uri: server.uri(), database: server.database, clock: Date.now, patience: 20 })
+  ? await openMongodb({ uri: server.uri(), database: server.database, clock: Date.now, timeoutFactor: 20 })
   : await openEmbedded({ path, clock: Date.now, max_size_mb })
 
 const now = Date.now()

@@ -109,13 +109,13 @@ export const timeBoth = async (
   return took.map((all) => ({ p50: median(all), p99: all.sort((x, y) => x - y)[Math.floor(samples * 0.99)] ?? NaN }))
 }
 
-const abreast = 512
+const concurrency = 512
 
 /** Returns how many exist when the time is over or all were created. */
 export const fill = async (make: () => Promise<unknown>, count: number, until: number): Promise<number> => {
   let made = 0
   while (made < count && performance.now() < until) {
-    const batch = Math.min(abreast, count - made)
+    const batch = Math.min(concurrency, count - made)
     await Promise.all(Array.from({ length: batch }, make))
     made += batch
   }

@@ -26,13 +26,13 @@ const usage = `npm run bench:loop -- [--seconds 5] [--abreast 1] [--only part-of
 const { values: options } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
-    abreast: { type: 'string', default: '1' },
+    concurrency: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
   },
 })
 const milliseconds = Number(options.seconds) * 1000
-const abreast = Number(options.abreast)
-if (!(milliseconds > 0) || !(abreast > 0)) throw new Error(usage)
+const concurrency = Number(options.concurrency)
+if (!(milliseconds > 0) || !(concurrency > 0)) throw new Error(usage)
 
 /** The report of loop-probe.js, in milliseconds. */
 interface Probed {
@@ -76,7 +76,7 @@ const writeConfiguration = (): string => {
   return file
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: abreast })
+const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
 const send = ({ method, target, headers, body }: Fuzzed): Promise<void> =>
   new Promise((resolve) => {
     const bytes = Buffer.from(body, 'latin1')
@@ -96,7 +96,7 @@ const repeat = async (attack: Attack): Promise<number> => {
   const lane = async () => {
     while (performance.now() < end) await attack(turn++)
   }
-  await Promise.all(Array.from({ length: abreast }, lane))
+  await Promise.all(Array.from({ length: concurrency }, lane))
   return turn
 }
 
@@ -145,7 +145,7 @@ try {
       all += count
     }
     table.push(rowOf('all of it', all, reports))
-    console.log(`\nThe ${round} time, milliseconds, ${String(abreast)} abreast\n${table.toString()}`)
+    console.log(`\nThe ${round} time, milliseconds, ${String(concurrency)} abreast\n${table.toString()}`)
   }
 } finally {
   agent.destroy()

@@ -37,7 +37,7 @@ const clock = Date.now
 await using server = values.store === 'mongodb' ? await startMongo(0, 1024 + Math.ceil(passkeys / 500)) : undefined
 const path = mkdtempSync(join(tmpdir(), 'signet-passkeys-'))
 await using backend = server
-  ? await openMongodb({ uri: server.uri(), database: server.database, clock, patience: 20 })
+  ? await openMongodb({ uri: server.uri(), database: server.database, clock, timeoutFactor: 20 })
   : await openEmbedded({ path, clock, max_size_mb })
 const { personFactors: store } = collections({ records: backend, ephemeral: backend } as never)
 const factors = createPersonFactors({ store, clock })

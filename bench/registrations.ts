@@ -58,7 +58,7 @@ const measure = async (work: () => Promise<unknown>) => {
 const clock = Date.now
 await using server = await startMongo(0, 512 + Math.ceil(wanted / 250))
 const uri = server.uri()
-await using store = await openMongodb({ uri, database: server.database, clock, patience: 20 })
+await using store = await openMongodb({ uri, database: server.database, clock, timeoutFactor: 20 })
 const load = bulkLoadMongodb(uri, server.database)
 const storage = { use: 'mongodb', options: { uri, database: server.database, max_size_mb: 1_000_000 } }
 await using deployment = await createDeployment((written) => ({

@@ -164,11 +164,11 @@ const describeTop = (key: string, schema: Schema, isRequired: boolean): readonly
  * no chapter or no description.
  */
 export const generateReference = ({ properties = {}, required = [] }: Schema): string => {
-  const placed = new Set(Object.values(chapters).flat())
-  const astray = [...placed].filter((key) => !Object.hasOwn(properties, key))
-  const homeless = Object.keys(properties).filter((key) => !placed.has(key))
-  if (astray.length + homeless.length > 0)
-    throw new Error(`no key, or no chapter: ${[...astray, ...homeless].join(', ')}`)
+  const listed = new Set(Object.values(chapters).flat())
+  const unknown = [...listed].filter((key) => !Object.hasOwn(properties, key))
+  const missing = Object.keys(properties).filter((key) => !listed.has(key))
+  if (unknown.length + missing.length > 0)
+    throw new Error(`no key, or no chapter: ${[...unknown, ...missing].join(', ')}`)
   const parts = Object.entries(chapters).map(([title, keys]) => {
     const rows = keys.flatMap((key) => describeTop(key, properties[key] ?? {}, required.includes(key)))
     return `## ${title}\n\n${rows.join('\n')}\n`

@@ -62,7 +62,7 @@ export const decideEnrolment = async (
 }
 
 /** This many are denied at a time, because each takes several writes. */
-const atATime = 20
+const concurrency = 20
 
 /**
  * Denies all undecided enrolments, or those of one address or kind. An approval can be withdrawn only by its id.
@@ -93,8 +93,8 @@ export const denyEnrolments = async (
   }
   return change(administration, by, what, async () => {
     let denied = 0
-    for (let start = 0; start < chosen.length; start += atATime) {
-      const some = chosen.slice(start, start + atATime)
+    for (let start = 0; start < chosen.length; start += concurrency) {
+      const some = chosen.slice(start, start + concurrency)
       const outcomes = await Promise.all(some.map(async ({ id, factor }) => factor.decide?.(id, 'deny')))
       denied += outcomes.filter((outcome) => outcome === true).length
     }
@@ -112,7 +112,7 @@ export interface FactorOfPrincipal {
 /** `no_kind`: no plugin provides this kind. `unable`: the factor of this kind cannot do that. */
 type NoFactor = Refusal<'no_kind' | 'unable'>
 
-const trailOf = (action: string, { kind, principal }: FactorOfPrincipal) => ({
+const describeChange = (action: string, { kind, principal }: FactorOfPrincipal) => ({
   action,
   kind,
   ...principalAuditContext(principal),
@@ -126,7 +126,7 @@ export const issueFactor = async (
 ): Promise<IssuedFactor | NoFactor> => {
   const factor = input.factors.get(input.kind)
   if (factor === undefined) return { refused: 'no_kind' }
-  return change(administration, by, trailOf('principal.issue', input), async () =>
+  return change(administration, by, describeChange('principal.issue', input), async () =>
     factor.issue === undefined ? { refused: 'unable' } : factor.issue(input.principal),
   )
 }
@@ -139,7 +139,7 @@ export const withdrawFactor = async (
 ): Promise<NoFactor | Refusal<'nothing'> | undefined> => {
   const factor = input.factors.get(input.kind)
   if (factor === undefined) return { refused: 'no_kind' }
-  return change(administration, by, trailOf('principal.withdraw', input), async () => {
+  return change(administration, by, describeChange('principal.withdraw', input), async () => {
     if (factor.withdraw === undefined) return { refused: 'unable' }
     return (await factor.withdraw(input.principal)) === true ? undefined : { refused: 'nothing' }
   })

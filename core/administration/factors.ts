@@ -4,13 +4,32 @@ import type { Stores } from '../collections/stores.js'
 import { findExternalAccount } from '../interaction/external-accounts.js'
 import type { PersonFactor } from '../interaction/factors/person-factor.js'
 import { createPersonFactors, factorId, type PersonFactors } from '../interaction/factors/person-factors.js'
+import { createOutbox } from '../oauth/back-channel/outbox.js'
+import { createPendingApprovals, type PendingApprovals } from '../oauth/ciba/pending-approvals.js'
+import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
 import { findPerson, whose, type Who } from './accounts.js'
 import { change, type Administration, type NoteChange, type Operator, type Refusal } from './administration.js'
-import { pendingApprovalsIn } from './pending-approvals.js'
+import { findClient } from './clients.js'
 
 /** The factors of people in these stores, apart from passwords. */
 export const personFactorsIn = (stores: Stores, clock: Clock): PersonFactors =>
   createPersonFactors({ store: collections(stores).personFactors, clock })
+
+/**
+ * The requests of clients (CIBA) that wait for people. Pings are left in the outbox, and the next process that serves
+ * delivers them.
+ */
+const pendingApprovalsIn = ({ config, stores, clock, audit }: Administration): PendingApprovals => {
+  const stored = collections(stores)
+  return createPendingApprovals({
+    requests: stored.backchannelRequests,
+    waiting: createWaitingApprovals(stored.waitingApprovals, clock),
+    pings: createOutbox({ kind: 'ping', records: stored.pingDeliveries, claims: stored.logoutClaims, clock }),
+    audit,
+    defaultAudience: config.default_audience,
+    findClient: (clientId) => findClient({ config, stores }, clientId),
+  })
+}
 
 /** A factor as operators see it, without its credential. */
 export interface ListedFactor {

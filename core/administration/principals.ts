@@ -5,7 +5,7 @@ import {
   type PrincipalRegistry,
   type PrincipalStatus,
 } from '../attestation/principal-registry.js'
-import { mostLookSeconds } from '../attestation/status-list/publication.js'
+import { maxRefreshSeconds } from '../attestation/status-list/publication.js'
 import { collections } from '../collections/collections.js'
 import { openPrincipals } from '../collections/status-lists.js'
 import { principalMigration } from '../collections/store-schemas.js'
@@ -37,7 +37,7 @@ export const findPrincipal = async (
 }
 
 /** This many are revoked at a time, because each takes several writes. */
-const atATime = 20
+const concurrency = 20
 
 export type NotRevoked = Refusal<'unknown' | 'already_revoked'>
 
@@ -58,9 +58,9 @@ export const revokePrincipals = async (
       return (await registry.revoke({ principal, revokedAt: seconds })) ? undefined : { refused: 'already_revoked' }
     })
   const results: (NotRevoked | undefined)[] = []
-  for (let start = 0; start < principals.length; start += atATime) {
+  for (let start = 0; start < principals.length; start += concurrency) {
     // All of them finish before an outage of one is reported.
-    const outcomes = await Promise.allSettled(principals.slice(start, start + atATime).map(revoke))
+    const outcomes = await Promise.allSettled(principals.slice(start, start + concurrency).map(revoke))
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') throw outcome.reason
       results.push(outcome.value)
@@ -104,7 +104,7 @@ export const attestationsEnd = ({ attestation, clock_tolerance_secs: tolerance }
  * epoch; undefined: there are no lists.
  */
 export const statusListsEnd = ({ attestation }: Config, now: number): number | undefined =>
-  attestation?.status_list && now + (attestation.status_list.ttl_secs + mostLookSeconds) * 1000
+  attestation?.status_list && now + (attestation.status_list.ttl_secs + maxRefreshSeconds) * 1000
 
 export interface PrincipalFilter {
   readonly state?: 'active' | 'revoked'

@@ -47,8 +47,8 @@ export const endAllSessions = (administration: Administration, by: Operator): Pr
 
 const endEverySession = async ({ config, stores, clock }: TimedDeployment): Promise<Ended> => {
   const { sessionIndex, sessionClients } = collections(stores)
-  const tell = notifyClientsIn(stores, config, clock)
-  const records = personalRecordsIn(stores, config, clock, tell)
+  const notifyClients = notifyClientsIn(stores, config, clock)
+  const records = personalRecordsIn(stores, config, clock, notifyClients)
   // The `auth_time` of a sign-in may be the following second (`findAuthTime`).
   const until = Math.ceil(clock() / 1000)
   const ended = { people: 0, sessions: 0 }
@@ -60,8 +60,8 @@ const endEverySession = async ({ config, stores, clock }: TimedDeployment): Prom
     const all = await listSubjectRecords(sessionIndex, subject)
     const over = all.filter(({ authTime }) => authTime <= until)
     const kept = new Set(all.filter((entry) => !over.includes(entry)).map(({ sid }) => sid))
-    if (kept.size === 0) await tell(subject)
-    else await tell(subject, { sids: (await sidsOf(subject)).filter((sid) => !kept.has(sid)) })
+    if (kept.size === 0) await notifyClients(subject)
+    else await notifyClients(subject, { sids: (await sidsOf(subject)).filter((sid) => !kept.has(sid)) })
     await records.endSessions(subject, over)
     if (over.length > 0) ended.people++
     ended.sessions += over.length
@@ -86,13 +86,13 @@ export const endSessionsAt = (
   return change(administration, by, { action: 'session.end', client_id }, async () => {
     if ((await findLogoutUriIn(stores, config)(client_id)) === undefined) return { refused: 'no_logout_uri' }
     const { sessionClients } = collections(stores)
-    const tell = notifyClientsIn(stores, config, clock)
+    const notifyClients = notifyClientsIn(stores, config, clock)
     const ended = { people: 0, sessions: 0 }
     await forEachSubject(sessionClients, async (subject) => {
       const all = await listSubjectRecords(sessionClients, subject)
       const sessions = all.filter(({ clientId }) => clientId === client_id).length
       if (sessions === 0) return
-      await tell(subject, { clientId: client_id })
+      await notifyClients(subject, { clientId: client_id })
       ended.people++
       ended.sessions += sessions
     })

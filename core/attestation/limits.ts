@@ -41,13 +41,13 @@ export interface AttestationLimits {
 }
 
 /** Entries per limit that one process remembers in a minute. Beyond that it asks the store each time. */
-const mostRemembered = 50_000
+const maxRemembered = 50_000
 /** Log lines per minute about subjects at a limit. Subjects are unverified, so a stranger can claim many. */
-const mostTold = 10
+const maxLogged = 10
 
 export const createAttestationLimits = (options: AttestationLimitOptions): AttestationLimits => {
   const { attempts, clock, principalFree, keyPerMinute, subjectPerMinute, hits, log } = options
-  const told = new MinuteMap<true>(mostTold)
+  const logged = new MinuteMap<true>(maxLogged)
 
   const refuse = (limit: string, retryAfterSeconds: number): never => {
     hits.of(limit).value++
@@ -55,18 +55,18 @@ export const createAttestationLimits = (options: AttestationLimitOptions): Attes
   }
 
   /** Logs one line a minute for each of the first subjects. */
-  const tell = (limit: string, subject: string): void => {
-    told.enter(minuteOf(clock))
-    if (told.get(subject) === undefined && told.set(subject, true))
+  const logLimit = (limit: string, subject: string): void => {
+    logged.enter(minuteOf(clock))
+    if (logged.get(subject) === undefined && logged.set(subject, true))
       log.warn('A subject has reached a limit of attestation', { limit, subject })
   }
 
   /** Limits requests per minute. Callers at the usual pace of devices cost no write. */
   const limited = (namespace: string, perMinute: number) => {
-    const shares = createMinuteShares({ attempts, clock, namespace, mostRemembered, beyond: 'ask' })
+    const shares = createMinuteShares({ attempts, clock, namespace, maxRemembered, beyond: 'ask' })
     return async (id: string, subject?: string): Promise<void> => {
       if (await shares.take(id, perMinute)) return
-      if (subject !== undefined) tell(namespace, subject)
+      if (subject !== undefined) logLimit(namespace, subject)
       refuse(namespace, secondsToNextMinute(clock))
     }
   }

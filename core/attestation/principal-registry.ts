@@ -96,9 +96,9 @@ export const principalEntryId = (principal: Principal): string =>
   subjectRecordId(principal.subject, principalDigest(principal))
 
 /** Seconds between two recorded renewals of one principal. */
-const noteEvery = 3600
+const noteIntervalSeconds = 3600
 /** Principals whose last recorded renewal a process remembers. */
-const mostNoted = 10_000
+const maxNoted = 10_000
 
 /** `tokenStatus` covers issued attestations, which are revoked together with the enrolment they came from. */
 export const createPrincipalRegistry = (
@@ -106,12 +106,12 @@ export const createPrincipalRegistry = (
   tokenStatus?: Pick<TokenStatus, 'revoke'>,
 ): PrincipalRegistry => {
   const ownerKey = (principalId: string): string => hash('sha256', principalId, 'base64url')
-  const standing = (enrolment: Enrolment | undefined, revocation: Revocation | undefined): PrincipalStatus => ({
+  const statusOf = (enrolment: Enrolment | undefined, revocation: Revocation | undefined): PrincipalStatus => ({
     ...(enrolment && { enrolment }),
     ...(revocation && { revokedAt: revocation.revokedAt }),
   })
 
-  const noted = new RecentMap<string, { readonly at: number }>(mostNoted)
+  const noted = new RecentMap<string, { readonly at: number }>(maxNoted)
 
   const own = async (id: string, { principal, renewedAt }: PrincipalEntry): Promise<OwnPrincipal | undefined> => {
     const key = principalDigest(principal)
@@ -128,7 +128,7 @@ export const createPrincipalRegistry = (
   return {
     async find(principal) {
       const key = principalDigest(principal)
-      return standing(...(await Promise.all([principals.find(key), revokedPrincipals.find(key)])))
+      return statusOf(...(await Promise.all([principals.find(key), revokedPrincipals.find(key)])))
     },
     async enrol(enrolment) {
       const { principal } = enrolment
@@ -143,7 +143,7 @@ export const createPrincipalRegistry = (
     async renewed(principal, at) {
       const id = principalEntryId(principal)
       const last = noted.get(id)?.at
-      if (last !== undefined && Math.abs(at - last) < noteEvery) return
+      if (last !== undefined && Math.abs(at - last) < noteIntervalSeconds) return
       await principalIndex.put(id, { principal, renewedAt: at })
       noted.set(id, { at })
     },
@@ -176,7 +176,7 @@ export const createPrincipalRegistry = (
     async list(after, limit) {
       const page = await principals.list(after, limit)
       const revocations = await Promise.all(page.map(({ id }) => revokedPrincipals.find(id)))
-      return page.map(({ id, record }, index) => ({ id, ...standing(record, revocations[index]) }))
+      return page.map(({ id, record }, index) => ({ id, ...statusOf(record, revocations[index]) }))
     },
     async listOwn(subject, after, limit) {
       const { entries, more } = await pageSubjectRecords(principalIndex, subject, after, limit)

@@ -60,10 +60,11 @@ export const createCheckRequestSignature = (options: RequestSignatureOptions) =>
     const jws = parseCompactJws(signature) ?? refuse('not a compact JWS')
     const { alg, typ, jwk } = jws.header
     if (alg !== 'ES256' || !isOfType(typ, requestSignatureType)) refuse('alg or typ is of another thing')
-    const shown = await read(attestation)
+    const presented = await read(attestation)
     // The tolerance and the grace period are for renewals. An expired attestation proves nothing here.
-    if (shown === undefined || shown.expiresAt <= epochSeconds(clock)) throw attestationError('AttestationInvalid')
-    const { principal, jkt } = shown
+    if (presented === undefined || presented.expiresAt <= epochSeconds(clock))
+      throw attestationError('AttestationInvalid')
+    const { principal, jkt } = presented
     const key = keys.check(jwk)
     if (!isSameText(key.thumbprint, jkt)) throw attestationError('KeyNotBound')
     const claims = readRequestClaims(jws.payload) ?? refuse('malformed')

@@ -35,10 +35,10 @@ export const createShownAttestations = ({
   clock,
 }: ShownAttestationOptions): ShownAttestations => ({
   async verify(token, jkt, signal) {
-    const shown = await read(token)
-    if (shown === undefined || shown.expiresAt <= epochSeconds(clock)) return undefined
-    if (!isSameText(shown.jkt, jkt)) return undefined
-    const { principal } = shown
+    const presented = await read(token)
+    if (presented === undefined || presented.expiresAt <= epochSeconds(clock)) return undefined
+    if (!isSameText(presented.jkt, jkt)) return undefined
+    const { principal } = presented
     try {
       await status.check({ principal, jkt, step: 'renewal' }, signal)
     } catch (error) {
@@ -47,7 +47,7 @@ export const createShownAttestations = ({
         reason: `attestation: ${error.reason}`,
       })
     }
-    return shown
+    return presented
   },
   verifyClientAttestation: readClientAttestation,
 })

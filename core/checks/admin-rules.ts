@@ -7,8 +7,8 @@ import type { Rule } from './rule.js'
 const subject = z.object(certificateSubject)
 
 /** A service that answers hand-offs signs people in, so the settings by which it authenticates must be complete. */
-const handoffCredentials: Rule = ({ config: { admin }, report, isWhole }) => {
-  if (!isWhole('admin') || admin?.handoff === undefined) return
+const handoffCredentials: Rule = ({ config: { admin }, report, isValid }) => {
+  if (!isValid('admin') || admin?.handoff === undefined) return
   const { token, tls, handoff } = admin
   const { clients = [], trust_anchors: anchors = [] } = handoff
   const at = (...path: readonly (string | number)[]) => ['admin', 'handoff', ...path]

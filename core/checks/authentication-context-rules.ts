@@ -2,8 +2,8 @@ import { approvalMethods, cibaGrant } from '../oauth/ciba/request.js'
 import { enabledGrants } from './enabled-grants.js'
 import { meant, type Rule } from './rule.js'
 
-const contexts: Rule = ({ config, registries, report, isWhole }) => {
-  if (!isWhole('acr_values_supported', 'plugins')) return
+const contexts: Rule = ({ config, registries, report, isValid }) => {
+  if (!isValid('acr_values_supported', 'plugins')) return
   const { acr_values_supported: configured } = config
   const onDevices = enabledGrants(config, registries.grants.keys()).includes(cibaGrant) ? approvalMethods : []
   const ofMethods = [...registries.signIn.values()].flatMap(({ amr }) => amr)
@@ -23,8 +23,8 @@ const contexts: Rule = ({ config, registries, report, isWhole }) => {
 }
 
 /** A requirement that cannot be met is reported at the start instead of at each request. */
-const uses: Rule = ({ config, clients, report, isWhole }) => {
-  if (!isWhole('acr_values_supported')) return
+const uses: Rule = ({ config, clients, report, isValid }) => {
+  if (!isValid('acr_values_supported')) return
   const known = (config.acr_values_supported ?? []).flatMap((context) => context?.acr ?? [])
   const check = (path: readonly (string | number)[], values: readonly (string | undefined)[] | undefined): void => {
     for (const [place, value] of (values ?? []).entries())

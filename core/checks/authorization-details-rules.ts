@@ -20,8 +20,8 @@ const findSchemaFault = (schema: JsonObject): string | undefined => {
   }
 }
 
-const types: Rule = ({ config: { authorization_details_types: configured }, registries, report, isWhole }) => {
-  if (!isWhole('authorization_details_types')) return
+const types: Rule = ({ config: { authorization_details_types: configured }, registries, report, isValid }) => {
+  if (!isValid('authorization_details_types')) return
   const seen = new Set<string>()
   for (const [index, one] of (configured ?? []).entries()) {
     if (one?.type !== undefined && seen.has(one.type))
@@ -37,8 +37,8 @@ const types: Rule = ({ config: { authorization_details_types: configured }, regi
   }
 }
 
-const uses: Rule = ({ config, clients, registries, report, isWhole }) => {
-  if (!isWhole('authorization_details_types', 'plugins')) return
+const uses: Rule = ({ config, clients, registries, report, isValid }) => {
+  if (!isValid('authorization_details_types', 'plugins')) return
   const configured = (config.authorization_details_types ?? []).map((one) => one?.type)
   const known = [...configured, ...registries.authorizationDetails.keys()]
   for (const [index, client] of clients.entries())

@@ -47,7 +47,7 @@ const parseClients = ({ salvaged, problems: found }: ConfigReading) => {
       ? { client: undefined, problems: [], warnings: [] }
       : parseClientMetadata(metadata, scopes, profile),
   )
-  const placed = (found: readonly MetadataProblem[], index: number): readonly Problem[] =>
+  const atClient = (found: readonly MetadataProblem[], index: number): readonly Problem[] =>
     found.map(({ path, message }) => {
       const place = `clients[${String(index)}]`
       return { path: path === '' ? place : `${place}.${path}`, message }
@@ -55,9 +55,9 @@ const parseClients = ({ salvaged, problems: found }: ConfigReading) => {
   return {
     clients: parses.map(({ client }) => client),
     problems: parses
-      .flatMap(({ problems }, index) => placed(problems, index))
+      .flatMap(({ problems }, index) => atClient(problems, index))
       .filter(({ path }) => !reported.has(path)),
-    warnings: parses.flatMap(({ warnings }, index) => placed(warnings, index)),
+    warnings: parses.flatMap(({ warnings }, index) => atClient(warnings, index)),
   }
 }
 
@@ -112,13 +112,17 @@ export const checkConfiguration = async (
   )
   const storeProblems = await checkStores(salvaged, dirname(reading.file))
   const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
-  const { theme, problems: lookProblems } = readTheme(salvaged.ui, dirname(reading.file), messages)
+  const { theme, problems: themeProblems } = readTheme(salvaged.ui, dirname(reading.file), messages)
   const proxyFault = findProxyFault(env)
   // A value that could not be read is empty, and its module would report it a second time.
-  const told = new Set(reading.problems.map(({ path }) => path))
-  const inModules = [...modules.problems, ...createProblems, ...storeProblems, ...lookProblems, ...textProblems].filter(
-    ({ path }) => !told.has(path),
-  )
+  const reported = new Set(reading.problems.map(({ path }) => path))
+  const inModules = [
+    ...modules.problems,
+    ...createProblems,
+    ...storeProblems,
+    ...themeProblems,
+    ...textProblems,
+  ].filter(({ path }) => !reported.has(path))
   const proxyProblems = proxyFault === undefined ? [] : [{ path: 'outbound', message: proxyFault }]
   const found = [...reading.problems, ...proxyProblems, ...clientProblems, ...inModules]
   try {

@@ -33,9 +33,9 @@ export const findFaultyClaims = (claims: JsonObject): readonly (readonly [name: 
 export const unreleased = 'no scope and no rule of `claims` releases this claim'
 
 /** A claim that is configured but reaches no one is a mistake. */
-export const claimsReachSomebody: Rule = ({ config, warn, isWhole }) => {
+export const claimsReachSomebody: Rule = ({ config, warn, isValid }) => {
   // A section whose name is misspelt has no problem under its own name, but is missing.
-  if (config.scopes === undefined || !isWhole('scopes_supported', 'claims')) return
+  if (config.scopes === undefined || !isValid('scopes_supported', 'claims')) return
   const policy = config as Pick<Config, 'scopes' | 'claims'>
   const releases = createClaimReleases(policy)
   for (const name of Object.keys(policy.claims))
@@ -48,8 +48,8 @@ export const claimsReachSomebody: Rule = ({ config, warn, isWhole }) => {
 }
 
 /** A resource server that no client can request is probably misspelt. Clients may be in the store. */
-export const claimsAreForResources: Rule = ({ config, clients, warn, isWhole }) => {
-  if (!isWhole('claims', 'resources', 'clients', 'default_audience')) return
+export const claimsAreForResources: Rule = ({ config, clients, warn, isValid }) => {
+  if (!isValid('claims', 'resources', 'clients', 'default_audience')) return
   const known = new Set([
     config.default_audience,
     ...(config.resources ?? []).map((resource) => resource?.identifier),

@@ -12,13 +12,13 @@ import { adminRules } from './admin-rules.js'
 import { clientRules } from './client-rules.js'
 import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from './claim-rules.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
-import { findPrivateNetworkWithin } from './private-networks.js'
+import { trustedProxies } from './trusted-proxies.js'
 import { keyRules } from './key-rules.js'
 import { authenticationContextRules } from './authentication-context-rules.js'
 import { signInRules } from './sign-in-rules.js'
 import { firstMethods } from '../interaction/method-choice.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
-import { looksAreOfClients } from './read-theme.js'
+import { themesNameClients } from './read-theme.js'
 import { profileRules } from './profile-rules.js'
 import { registrationRules } from './registration-rules.js'
 import { misspeltNames } from './misspelt-rules.js'
@@ -81,7 +81,7 @@ const uniqueIds: Rule = (deployment) => {
 }
 
 /** A reader of `sub` alone must not take a service for a person (RFC 9700 §4.15). */
-const clientsAreNoPeople: Rule = ({ config: { accounts = [] }, clients, report }) => {
+const clientIdsAreNotSubjects: Rule = ({ config: { accounts = [] }, clients, report }) => {
   for (const [index, client] of clients.entries()) {
     const account = accounts.findIndex((one) => client !== undefined && one?.sub === client.client_id)
     if (account !== -1)
@@ -89,11 +89,11 @@ const clientsAreNoPeople: Rule = ({ config: { accounts = [] }, clients, report }
   }
 }
 
-const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, isWhole }) => {
-  if (!isWhole('plugins')) return
+const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, isValid }) => {
+  if (!isValid('plugins')) return
   const provided = [...registries.grants.keys()]
   if (provided.length === 0 && config.attestation === undefined) report(['plugins'], 'no plugin provides a grant')
-  if (provided.length > 0 && isWhole('scopes_supported') && config.scopes_supported?.length === 0)
+  if (provided.length > 0 && isValid('scopes_supported') && config.scopes_supported?.length === 0)
     report(['scopes_supported'], 'must name at least one scope')
   for (const [index, name] of (config.grant_types_supported ?? []).entries())
     if (name !== undefined && !provided.includes(name))
@@ -109,7 +109,7 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
     for (const [position, name] of (client?.grant_types ?? []).entries()) {
       const path: Path = ['clients', index, 'grant_types', position]
       if (!provided.includes(name)) report(path, `no plugin provides this grant${meant(name, provided)}`)
-      else if (isWhole('grant_types_supported', 'token_exchange_enabled') && !enabled.includes(name))
+      else if (isValid('grant_types_supported', 'token_exchange_enabled') && !enabled.includes(name))
         report(
           path,
           config.grant_types_supported?.includes(name) === false
@@ -122,7 +122,7 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
   if (enabled.includes(deviceCodeGrant) && !signsIn) report(['plugins'], 'the device_code grant needs a login plugin')
   if (enabled.includes(cibaGrant)) {
     if (!signsIn) report(['plugins'], 'the CIBA grant needs a login plugin')
-    if (isWhole('attestation')) {
+    if (isValid('attestation')) {
       if (config.attestation === undefined)
         report(['plugins'], 'the CIBA grant needs the section attestation: an enrolled device approves')
       else if (registries.statusProvider === undefined)
@@ -130,14 +130,14 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
     }
   }
   if ((config.accounts?.length ?? 0) > 0 && !signsIn) report(['accounts'], 'no login plugin is configured')
-  if (!enabled.includes('refresh_token') || !isWhole('scopes_supported')) return
+  if (!enabled.includes('refresh_token') || !isValid('scopes_supported')) return
   const { scopes_supported: scopes, refresh_token_without_openid: withoutOpenid } = config
   if (!scopes?.includes('offline_access') && (withoutOpenid === false || scopes?.includes('openid') === true))
     warn(['scopes_supported'], 'without offline_access no refresh token is issued for requests with openid')
 }
 
-const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {
-  if (!isWhole('plugins')) return
+const clientMethods: Rule = ({ clients, registries, report, isValid }) => {
+  if (!isValid('plugins')) return
   const provided = [...registries.clientAuthenticators.keys()]
   for (const [index, client] of clients.entries()) {
     if (client === undefined) continue
@@ -152,19 +152,19 @@ const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {
   }
 }
 
-const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
+const withinSupported: Rule = ({ config, clients, report, isValid }) => {
   const { scopes_supported: scopes = [], response_types_supported: responseTypes = [] } = config
   for (const [index, client] of clients.entries()) {
-    if (isWhole('response_types_supported'))
+    if (isValid('response_types_supported'))
       for (const [position, name] of (client?.response_types ?? []).entries())
         if (!responseTypes.some((supported) => supported === name))
           report(['clients', index, 'response_types', position], 'is not in response_types_supported')
-    if (!isWhole('scopes_supported')) continue
+    if (!isValid('scopes_supported')) continue
     for (const name of client?.scope ?? [])
       if (!scopes.includes(name))
         report(['clients', index, 'scope'], `${name} is not in scopes_supported${meant(name, known(scopes))}`)
   }
-  if (!isWhole('scopes_supported')) return
+  if (!isValid('scopes_supported')) return
   for (const [index, resource] of (config.resources ?? []).entries())
     for (const name of resource?.scope ?? [])
       if (name !== undefined && !scopes.includes(name))
@@ -174,8 +174,8 @@ const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
 const known = (words: readonly (string | undefined)[]): string[] => words.filter((word) => word !== undefined)
 
 /** Enrolment needs a second factor, and without the section none is requested. */
-const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
-  if (!isWhole('plugins', 'attestation')) return
+const attestation: Rule = ({ config, registries, report, warn, isValid }) => {
+  if (!isValid('plugins', 'attestation')) return
   const { secondFactors, statusProvider, evidence } = registries
   const kinds = [...secondFactors.keys()]
   for (const { kind, parts = [] } of secondFactors.values())
@@ -221,18 +221,6 @@ const passwords: Rule = ({ config: { accounts = [] }, report, warn }) => {
   }
 }
 
-/** A trusted peer says which address its caller has, and limits count by that address. */
-const trustedProxies: Rule = ({ config, warn }) => {
-  for (const [index, peer] of (config.trusted_proxies ?? []).entries()) {
-    const network = peer === undefined || peer === 'unix' ? undefined : findPrivateNetworkWithin(peer)
-    if (network !== undefined)
-      warn(
-        ['trusted_proxies', index],
-        `contains all of ${network}: any caller in it could choose the address that rate limits count; list only your proxies`,
-      )
-  }
-}
-
 /** Parts of a line of one process would be mixed with those of another. */
 const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
   if (audit === 'stdout' && workers !== undefined && workers !== 1)
@@ -244,7 +232,7 @@ const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
 
 const rules: readonly Rule[] = [
   uniqueIds,
-  clientsAreNoPeople,
+  clientIdsAreNotSubjects,
   ...keyRules,
   grantsHavePlugins,
   clientMethods,
@@ -263,7 +251,7 @@ const rules: readonly Rule[] = [
   ...authenticationContextRules,
   ...signInRules,
   ...profileRules,
-  looksAreOfClients,
+  themesNameClients,
   ...clientRules,
   ...registrationRules,
   ownOutput,
@@ -289,7 +277,7 @@ export const crossCheck = (
     report: (path, message) =>
       void problems.push({ path: typeof path === 'string' ? path : formatPath(path), message }),
     warn: (path, message) => void warnings.push({ path: formatPath(path), message }),
-    isWhole: (...sections) => sections.every((section) => !faulty.has(section)),
+    isValid: (...sections) => sections.every((section) => !faulty.has(section)),
   }
   for (const rule of rules) rule(deployment)
   return { problems, warnings }

@@ -6,13 +6,13 @@ import { deviceCodeGrant } from '../oauth/grants/device-code.js'
 import { enabledGrants } from './enabled-grants.js'
 import { meant, type Rule } from './rule.js'
 
-const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
+const keysAndSigners: Rule = ({ config, report, warn, isValid }) => {
   const { keys = [], signers = {} } = config
   const names = Object.keys(signers)
   for (const [index, key] of keys.entries())
     if (key?.signer !== undefined && !names.includes(key.signer))
       report(['keys', index, 'signer'], `there is no signer with this name${meant(key.signer, names)}`)
-  if (!isWhole('keys')) return
+  if (!isValid('keys')) return
   for (const name of names)
     if (!keys.some((key) => key?.signer === name)) warn(['signers', name], 'this signer has no key')
 }
@@ -21,16 +21,16 @@ const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
 const personGrants: readonly string[] = ['authorization_code', deviceCodeGrant, cibaGrant]
 
 /** Only algorithms for which keys exist can be promised to clients. */
-const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
-  if (!isWhole('keys')) return
+const keysForAlgorithms: Rule = ({ config, clients, report, isValid }) => {
+  if (!isValid('keys')) return
   const need = (alg: JwsAlg | undefined, purpose: KeyPurpose, path: Path): void => {
     if (alg === undefined || config.keys?.some((key) => key?.alg === alg && key.purposes?.includes(purpose))) return
     report(path, `there is no key for ${alg} with the purpose ${purpose}`)
   }
   const hasScopes = (config.scopes_supported?.length ?? 1) > 0
-  if (hasScopes && isWhole('access_token_signing_alg', 'id_token_signing_alg'))
+  if (hasScopes && isValid('access_token_signing_alg', 'id_token_signing_alg'))
     need(config.access_token_signing_alg, 'access_token', ['access_token_signing_alg'])
-  if (isWhole('id_token_signing_alg') && config.scopes_supported?.includes('openid'))
+  if (isValid('id_token_signing_alg') && config.scopes_supported?.includes('openid'))
     need(config.id_token_signing_alg, 'id_token', ['id_token_signing_alg'])
   need(config.attestation?.signing_alg, 'attestation', ['attestation', 'signing_alg'])
   if (config.attestation?.status_list !== undefined)
@@ -44,7 +44,7 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
       'introspection_signed_response_alg',
     ])
     need(client?.authorization_signed_response_alg, 'jarm', ['clients', index, 'authorization_signed_response_alg'])
-    if (client?.backchannel_logout_uri !== undefined && isWhole('id_token_signing_alg'))
+    if (client?.backchannel_logout_uri !== undefined && isValid('id_token_signing_alg'))
       need(client.id_token_signed_response_alg ?? config.id_token_signing_alg, 'logout_token', [
         'clients',
         index,
@@ -54,8 +54,8 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
 }
 
 /** Otherwise the first sign-in would report it as an outage. */
-const keysForSignedRequests: Rule = ({ config, registries, report, isWhole }) => {
-  if (!isWhole('keys', 'plugins')) return
+const keysForSignedRequests: Rule = ({ config, registries, report, isValid }) => {
+  if (!isValid('keys', 'plugins')) return
   for (const { plugin, path, purpose, alg } of registries.signedRequests) {
     if (config.keys?.some((key) => key?.purposes?.includes(purpose) && (alg === undefined || key.alg === alg))) continue
     const near = config.keys?.find((key) => alg === undefined || key?.alg === alg)
@@ -71,8 +71,8 @@ const keysForSignedRequests: Rule = ({ config, registries, report, isWhole }) =>
  * A client that registered no algorithm expects RS256 (OIDC Core §15.1), and many libraries accept nothing else until
  * they are configured.
  */
-const keyForAnyClient: Rule = ({ config, registries, warn, isWhole }) => {
-  if (!isWhole('keys', 'plugins', 'scopes_supported', 'grant_types_supported', 'security_profile')) return
+const keyForAnyClient: Rule = ({ config, registries, warn, isValid }) => {
+  if (!isValid('keys', 'plugins', 'scopes_supported', 'grant_types_supported', 'security_profile')) return
   // The FAPI 2.0 profile does not allow RS256.
   if (config.security_profile === 'fapi2') return
   const signsIn = enabledGrants(config, registries.grants.keys()).some((name) => personGrants.includes(name))

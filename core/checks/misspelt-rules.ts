@@ -26,8 +26,8 @@ const methods = [
  * While a plugin cannot be loaded, it is unknown what it would provide, so the other rules do not check grants and
  * methods. A misspelling of a known name is wrong in any case.
  */
-export const misspeltNames: Rule = ({ config, clients, registries, report, isWhole }) => {
-  if (isWhole('plugins')) return
+export const misspeltNames: Rule = ({ config, clients, registries, report, isValid }) => {
+  if (isValid('plugins')) return
   const check = (path: Path, name: string | undefined, words: readonly string[]): void => {
     const hint = name === undefined || words.includes(name) ? '' : meant(name, words)
     if (hint !== '') report(path, `is not known${hint}`)

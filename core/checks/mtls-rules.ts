@@ -5,27 +5,27 @@ import type { Rule } from './rule.js'
 const methods = { byAuthority: 'tls_client_auth', selfSigned: 'self_signed_tls_client_auth' } as const
 
 /** A certificate comes from one source, and something must vouch for it. */
-const source: Rule = ({ config, report, isWhole }) => {
+const source: Rule = ({ config, report, isValid }) => {
   const { mtls, client_certificate_header: header, listen, trusted_proxies: proxies } = config
-  if (!isWhole('mtls', 'client_certificate_header')) return
+  if (!isValid('mtls', 'client_certificate_header')) return
   if (mtls?.listen !== undefined) {
     if (header !== undefined)
       report(
         ['client_certificate_header'],
         'must not be given together with mtls.listen: a certificate comes from one place',
       )
-    if (isWhole('listen') && mtls.listen.tls === undefined && listen?.tls === undefined)
+    if (isValid('listen') && mtls.listen.tls === undefined && listen?.tls === undefined)
       report(['mtls', 'listen', 'tls'], 'is required where listen has no tls')
   } else if (mtls !== undefined && header === undefined)
     report(['mtls'], 'needs mtls.listen or client_certificate_header: no certificate comes in')
-  if (header !== undefined && isWhole('trusted_proxies') && (proxies ?? []).length === 0)
+  if (header !== undefined && isValid('trusted_proxies') && (proxies ?? []).length === 0)
     report(['client_certificate_header'], 'needs trusted_proxies: the header of anybody else is ignored')
   if (mtls?.verified_by_proxy === true && header === undefined)
     report(['mtls', 'verified_by_proxy'], 'needs client_certificate_header: nothing else comes from a proxy')
 }
 
-const anchors: Rule = ({ config: { mtls }, registries, clients, report, warn, isWhole }) => {
-  if (!isWhole('mtls', 'plugins')) return
+const anchors: Rule = ({ config: { mtls }, registries, clients, report, warn, isValid }) => {
+  if (!isValid('mtls', 'plugins')) return
   for (const name of ['trust_anchors', 'intermediates'] as const)
     for (const [index, text] of (mtls?.[name] ?? []).entries())
       if (text !== undefined && findCertificatesFault(text) !== undefined)
@@ -41,8 +41,8 @@ const anchors: Rule = ({ config: { mtls }, registries, clients, report, warn, is
 }
 
 /** A requirement that cannot be met is reported at the start instead of at each request. */
-const uses: Rule = ({ config, registries, clients, report, isWhole }) => {
-  if (!isWhole('mtls', 'client_certificate_header', 'plugins') || hasClientCertificates(config)) return
+const uses: Rule = ({ config, registries, clients, report, isValid }) => {
+  if (!isValid('mtls', 'client_certificate_header', 'plugins') || hasClientCertificates(config)) return
   const missing = 'needs mtls.listen or client_certificate_header: no certificate comes in'
   for (const method of Object.values(methods))
     if (registries.clientAuthenticators.has(method)) report(['plugins'], `${method} ${missing}`)

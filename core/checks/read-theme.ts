@@ -43,8 +43,8 @@ export const readTheme = (
 }
 
 /** Clients that are in the store are not known here. */
-export const looksAreOfClients: Rule = ({ config, clients, warn, isWhole }) => {
-  if (!isWhole('clients')) return
+export const themesNameClients: Rule = ({ config, clients, warn, isValid }) => {
+  if (!isValid('clients')) return
   const known = clients.flatMap((client) => client?.client_id ?? [])
   for (const id of Object.keys(config.ui?.clients ?? {}))
     if (!known.includes(id)) warn(['ui', 'clients', id], `no client of this file has this client_id${meant(id, known)}`)

@@ -34,12 +34,12 @@ const known = (words: readonly (string | undefined)[]): string[] => words.filter
 
 /** A policy must not promise what no client could have. */
 const policiesAreWithinDeployment: Rule = (deployment) => {
-  const { config, registries, report, isWhole } = deployment
+  const { config, registries, report, isValid } = deployment
   const { scopes_supported: scopes = [], authorization_details_types: types = [], security_profile: own } = config
   const methods = [...registries.clientAuthenticators.keys()]
   const details = [...known(types.map((one) => one?.type)), ...registries.authorizationDetails.keys()]
   for (const [path, policy] of policiesOf(deployment)) {
-    if (isWhole('plugins', 'grant_types_supported', 'token_exchange_enabled')) {
+    if (isValid('plugins', 'grant_types_supported', 'token_exchange_enabled')) {
       const grants = enabledGrants(config, registries.grants.keys())
       reportOthers(
         deployment,
@@ -50,7 +50,7 @@ const policiesAreWithinDeployment: Rule = (deployment) => {
       )
     }
     const profile = policy.security_profile ?? own ?? 'oauth2'
-    if (isWhole('plugins'))
+    if (isValid('plugins'))
       reportOthers(
         deployment,
         [...path, 'token_endpoint_auth_methods'],
@@ -58,9 +58,9 @@ const policiesAreWithinDeployment: Rule = (deployment) => {
         methodsOf(profile, methods),
         profile === 'fapi2' ? 'is not a method for fapi2' : 'no plugin provides this method',
       )
-    if (isWhole('scopes_supported'))
+    if (isValid('scopes_supported'))
       reportOthers(deployment, [...path, 'scopes'], policy.scopes, known(scopes), 'is not in scopes_supported')
-    if (isWhole('authorization_details_types', 'plugins'))
+    if (isValid('authorization_details_types', 'plugins'))
       reportOthers(
         deployment,
         [...path, 'authorization_details_types'],
@@ -75,14 +75,14 @@ const policiesAreWithinDeployment: Rule = (deployment) => {
   }
 }
 
-const registrationIsOfGrants: Rule = ({ config: { registration }, registries, report, warn, isWhole }) => {
+const registrationIsOfGrants: Rule = ({ config: { registration }, registries, report, warn, isValid }) => {
   if (registration?.mode === undefined) return
   if (registration.mode === 'off') {
     if (Object.keys(registration.policies ?? {}).length > 0 || (registration.software_statements?.length ?? 0) > 0)
       warn(['registration', 'mode'], 'is off, so the rest of the section has no effect')
     return
   }
-  if (isWhole('plugins') && registries.grants.size === 0)
+  if (isValid('plugins') && registries.grants.size === 0)
     report(['registration', 'mode'], 'no plugin provides a grant, so there is nothing to register for')
   const isMachines = registration.policy?.grant_types?.includes('client_credentials')
   if (registration.mode === 'open' && isMachines === true)

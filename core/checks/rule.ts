@@ -32,7 +32,7 @@ export interface Deployment {
    * Returns false when something is wrong in one of these sections, so that nothing can be concluded from what is
    * missing there.
    */
-  readonly isWhole: (...sections: readonly (keyof Config)[]) => boolean
+  readonly isValid: (...sections: readonly (keyof Config)[]) => boolean
 }
 
 /** Checks sections of a configuration against each other. */

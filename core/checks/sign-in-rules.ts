@@ -1,8 +1,8 @@
 import { meant, type Rule } from './rule.js'
 
 /** A method that follows a missing one would never be tried. */
-const order: Rule = ({ registries: { signIn }, report, isWhole }) => {
-  if (!isWhole('plugins')) return
+const order: Rule = ({ registries: { signIn }, report, isValid }) => {
+  if (!isValid('plugins')) return
   for (const { id, after = [] } of signIn.values())
     for (const other of after)
       if (!signIn.has(other))
@@ -13,8 +13,8 @@ const order: Rule = ({ registries: { signIn }, report, isWhole }) => {
 }
 
 /** Only people who are signed in can be asked for consent. */
-const consent: Rule = ({ registries, report, isWhole }) => {
-  if (isWhole('plugins') && registries.consent !== undefined && registries.signIn.size === 0)
+const consent: Rule = ({ registries, report, isValid }) => {
+  if (isValid('plugins') && registries.consent !== undefined && registries.signIn.size === 0)
     report(['plugins'], 'a plugin asks for consent, and none signs anybody in: add one, such as plugins/login/password')
 }
 

@@ -64,13 +64,13 @@ const toJson = ({ parts, keys, ...rest }: Examination) => ({
 const milliseconds = (time: number | undefined): string => (time === undefined ? '' : `${time.toFixed(1)} ms`)
 
 /** Each problem is printed once, below the tables, with its path. */
-const judge = (verdict: string, sound: boolean): Cell =>
+const verdictCell = (verdict: string, sound: boolean): Cell =>
   sound ? { text: verdict, tone: 'green' } : { text: 'failed', tone: 'red' }
 
 const printExamination = ({ parts, keys, problems, warnings }: Examination): void => {
   printTable(
     ['PART', 'LATENCY', 'VERDICT'],
-    parts.map(({ name, latency, verdict, sound }) => [name, milliseconds(latency), judge(verdict, sound)]),
+    parts.map(({ name, latency, verdict, sound }) => [name, milliseconds(latency), verdictCell(verdict, sound)]),
   )
   print('')
   printTable(
@@ -82,7 +82,7 @@ const printExamination = ({ parts, keys, problems, warnings }: Examination): voi
       state,
       milliseconds(latency?.p50),
       milliseconds(latency?.p99),
-      judge(verdict, sound),
+      verdictCell(verdict, sound),
     ]),
   )
   for (const warning of warnings) printError(`warning: ${warning}`)

@@ -30,8 +30,8 @@ export const printPrincipals = async (options: ListOptions): Promise<void> => {
   let count = 0
   let last: string | undefined
   await withStores(config, async (stores) => {
-    for await (const { id, ...standing } of listPrincipals({ config, stores }, options)) {
-      const row = { id, ...describePrincipal(standing.enrolment.principal, standing) }
+    for await (const { id, ...status } of listPrincipals({ config, stores }, options)) {
+      const row = { id, ...describePrincipal(status.enrolment.principal, status) }
       // One more row than fits means that there are more.
       if (count === limit) return printError(`There are more: --after ${last ?? ''}`)
       count += 1
@@ -47,9 +47,9 @@ export const printPrincipals = async (options: ListOptions): Promise<void> => {
     ['SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'STATE', 'ENROLLED'],
     rows.map((row) => [
       ...[row.subject, row.principal_id, row.principal_type, fingerprint(row.jkt ?? '')],
-      ...[describeStanding(row.state), row.enrolled_at ?? ''],
+      ...[stateCell(row.state), row.enrolled_at ?? ''],
     ]),
   )
 }
 
-const describeStanding = (state: string): Cell => (state === 'revoked' ? { text: state, tone: 'red' } : state)
+const stateCell = (state: string): Cell => (state === 'revoked' ? { text: state, tone: 'red' } : state)

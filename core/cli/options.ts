@@ -56,7 +56,7 @@ export const requireConfig = (command: Command): void => {
 }
 
 /** Runs before every command. */
-export const settle = (command: Command): void => {
+export const applyOptions = (command: Command): void => {
   const { wide, verbose } = command.opts<{ readonly wide?: true; readonly verbose?: true }>()
   setWide(wide === true)
   setVerbose(verbose === true)

@@ -32,9 +32,9 @@ export const noSuch = ({ principalType }: Principal): CommandFailed => {
 export const printPrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
-  const standing = await withStores(config, (stores) => findPrincipal({ config, stores }, principal))
-  if (standing === undefined) throw noSuch(principal)
-  const shown = describePrincipal(principal, standing)
+  const status = await withStores(config, (stores) => findPrincipal({ config, stores }, principal))
+  if (status === undefined) throw noSuch(principal)
+  const shown = describePrincipal(principal, status)
   if (options.json) printJson(shown)
   else printYaml(shown)
 }

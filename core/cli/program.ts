@@ -9,7 +9,7 @@ import { examples } from './examples.js'
 import { addFactorCommands } from './factor-commands.js'
 import { reportFailure } from './failure.js'
 import { addKeyCommands } from './key-commands.js'
-import { settle } from './options.js'
+import { applyOptions } from './options.js'
 import { print } from './output.js'
 import { addPersonCommands } from './person-commands.js'
 import { addPrincipalCommands } from './principal-commands.js'
@@ -45,7 +45,7 @@ export const createProgram = (): Command => {
     .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help for its options.')
     .exitOverride()
-    .hook('preAction', (_program, command) => settle(command))
+    .hook('preAction', (_program, command) => applyOptions(command))
   addServiceCommands(program)
   addKeyCommands(program.command('keys').description('the keys of a deployment').helpCommand(false))
   addAuditCommands(program.command('audit').description('the audit log').helpCommand(false))

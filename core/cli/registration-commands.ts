@@ -47,10 +47,10 @@ export const addRegistrationCommands = (registrations: Command): void => {
     )
 }
 
-const mostUses = 1_000_000
+const maxUses = 1_000_000
 
 const parseUses = (written: string): number => {
   const uses = /^[1-9]\d{0,6}$/.test(written) ? Number(written) : NaN
-  if (!(uses <= mostUses)) throw new InvalidArgumentError(`Write a number from 1 to ${String(mostUses)}.`)
+  if (!(uses <= maxUses)) throw new InvalidArgumentError(`Write a number from 1 to ${String(maxUses)}.`)
   return uses
 }

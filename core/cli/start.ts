@@ -45,7 +45,7 @@ const serve = async (options: StartOptions): Promise<void> => {
   const checked = await checkConfiguration(file, process.env, options.port)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
-  survivePrinting(log, config.audit === 'stdout')
+  surviveOutputErrors(log, config.audit === 'stdout')
   const socket = cluster.isWorker ? process.env['SIGNET_WORKER_ADMIN'] : undefined
   if (socket !== undefined) return startAsWorker(checked, socket, log, graceMs)
   const stopped = untilStopped(log)
@@ -79,7 +79,7 @@ const serve = async (options: StartOptions): Promise<void> => {
  * The audit log handles output that cannot be printed: it refuses until printing works again (F34). If the reader of
  * the audit log on standard output is gone, it does not come back; the next start of the process gets another one.
  */
-const survivePrinting = (log: Logger, isAudit: boolean): void => {
+const surviveOutputErrors = (log: Logger, isAudit: boolean): void => {
   process.stdout.removeAllListeners('error').on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code !== 'EPIPE' || !isAudit) return
     printError('Nobody reads standard output any longer, and the audit log goes there.')

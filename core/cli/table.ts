@@ -37,7 +37,7 @@ export const fitWidths = (natural: readonly number[], total: number): readonly n
 }
 
 /** The ends of ids, names and ARNs say more than their middles. */
-export const cutMiddle = (text: string, width: number): string => {
+export const truncateMiddle = (text: string, width: number): string => {
   if (text.length <= width) return text
   const end = Math.floor((width - 1) / 2)
   return `${text.slice(0, width - 1 - end)}…${text.slice(text.length - end)}`
@@ -53,7 +53,7 @@ export const printTable = (head: readonly string[], rows: readonly (readonly Cel
   )
   const { isTTY, columns } = process.stdout
   const widths = isTTY && !isWide ? fitWidths(natural, columns) : natural
-  const fit = (text: string, column: number): string => cutMiddle(text, widths[column] ?? text.length)
+  const fit = (text: string, column: number): string => truncateMiddle(text, widths[column] ?? text.length)
   const table = new Table({
     head: head.map((name, column) => colored('bold', fit(name, column))),
     chars: { ...noBorders, middle: gap },

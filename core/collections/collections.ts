@@ -110,7 +110,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     usedEvidenceChallenges: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
     returnedEvidence: within('challenges', countedLookup, ephemeral.records<JsonObject>('returned_evidence')),
     attemptCounters: createAttemptLimiter(counters),
-    occupancy: createConcurrencyLimits(counters),
+    concurrencyLimits: createConcurrencyLimits(counters),
     usedDpopProofs: within('replay', shareReplays, ephemeral.replayGuard('dpop_proofs')),
     usedRequestSignatures: within('replay', shareReplays, ephemeral.replayGuard('request_signatures')),
     clientAssertions: within('replay', shareReplays, ephemeral.replayGuard('client_assertions')),

@@ -70,18 +70,18 @@ export const openQuotas = (stores: Backends, clock: Clock): { readonly shares: Q
     }
   }
   let ticks = 0
-  let underway: Promise<unknown> = Promise.resolve()
+  let exchanging: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
     const isTurn = ticks++ % idleExchanges === 0
-    underway = Promise.all(all.filter((share) => isTurn || share.hasNews()).map(exchange))
+    exchanging = Promise.all(all.filter((share) => isTurn || share.hasUnsent()).map(exchange))
   }, exchangeMs).unref()
 
   return {
     shares: Object.fromEntries(entries) as Quotas,
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
-      await underway
-      await Promise.all(all.filter((share) => share.hasNews()).map(exchange))
+      await exchanging
+      await Promise.all(all.filter((share) => share.hasUnsent()).map(exchange))
     },
   }
 }

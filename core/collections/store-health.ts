@@ -9,17 +9,17 @@ import type { Stores } from './stores.js'
 const roles = ['records', 'ephemeral'] as const
 
 /** The time in milliseconds for which a good result counts (F12). */
-const soundMs = 60_000
+const healthyMs = 60_000
 
 /** Checks every time while something is missing, so that what `signet migrate` has made is seen at once. */
 const checkNowAndThen = ({ check }: StorageSchema, clock: Clock): (() => Promise<void>) => {
-  let soundUntil = -Infinity
+  let healthyUntil = -Infinity
   return async () => {
-    const left = soundUntil - clock()
+    const left = healthyUntil - clock()
     // A clock that was set back must not make a result last longer.
-    if (left > 0 && left <= soundMs) return
+    if (left > 0 && left <= healthyMs) return
     await check()
-    soundUntil = clock() + soundMs
+    healthyUntil = clock() + healthyMs
   }
 }
 

@@ -60,10 +60,10 @@ const answerOf = (members: JsonObject): Answer => ({ members, text: JSON.stringi
 const inactive = answerOf({ active: false })
 
 /** Claims of access tokens that are only for this server. */
-const forUsAlone = { userinfo_claims: undefined, sealed_sub: undefined }
+const internalClaims = { userinfo_claims: undefined, sealed_sub: undefined }
 
 /** RFC 7662 §4: the token was issued to this client, or is for it or for a resource server that it is. */
-const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
+const mayIntrospect = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
   if (clientId === client.client_id) return true
   const { aud } = claims
   const audience: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
@@ -101,11 +101,11 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
   /** The answer for an access token is the same as long as it is cached; this saves 3 of 44 µs. */
   const answers = new WeakMap<IdentifiedAccessToken, Answer>()
 
-  const tell = (token: IdentifiedAccessToken): Answer => {
+  const activeAnswer = (token: IdentifiedAccessToken): Answer => {
     const before = answers.get(token)
     if (before !== undefined) return before
     const token_type = isDpopBound(token.claims['cnf']) ? 'DPoP' : 'Bearer'
-    const answer = answerOf({ ...token.claims, ...forUsAlone, active: true, token_type })
+    const answer = answerOf({ ...token.claims, ...internalClaims, active: true, token_type })
     answers.set(token, answer)
     return answer
   }
@@ -117,13 +117,13 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
   /** The answer, or the reason there is none. */
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
     const { claims, clientId, subject, expiresAt } = token
-    if (!mayKnow(caller, token)) return 'it is not for this client'
+    if (!mayIntrospect(caller, token)) return 'it is not for this client'
     // The tolerance is for differing clocks; no token is reported as active after its own `exp`.
     if (epochSeconds(options.clock) >= expiresAt) return 'it has expired'
     if (await isTokenOver(revocations, token)) return 'it was revoked'
     if ((await clients.findEnabled(clientId)) === undefined) return 'its client is gone or disabled'
     if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return 'its person is gone'
-    return tell(token)
+    return activeAnswer(token)
   }
 
   const describeRefreshToken = async (caller: Client, token: IdentifiedRefreshToken, signal: AbortSignal) => {

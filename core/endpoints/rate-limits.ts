@@ -11,7 +11,7 @@ import type { AttemptLimiter } from '../storage/ports.js'
 import type { EndpointRequest, Handler } from './message.js'
 
 /** Ids that one process remembers in a minute. Further ones are not counted. */
-const mostRemembered = 100_000
+const maxRemembered = 100_000
 
 /** Limits per address and minute. */
 export interface MostRefused {
@@ -49,9 +49,9 @@ export interface RateLimits {
  */
 export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLimits => {
   const hits = new Counts('limit')
-  const shares = createMinuteShares({ attempts, clock, namespace: 'requests', mostRemembered, beyond: 'pass' })
+  const shares = createMinuteShares({ attempts, clock, namespace: 'requests', maxRemembered, beyond: 'pass' })
   /** Anonymous refusals by address bucket. */
-  const refused = new MinuteMap<{ requests: number; chains: number }>(mostRemembered)
+  const refused = new MinuteMap<{ requests: number; chains: number }>(maxRemembered)
 
   const refuse = (name: string): never => {
     hits.of(name).value++

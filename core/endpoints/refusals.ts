@@ -21,7 +21,7 @@ export interface AuditContext {
   /** The signed-in person, or the principal of an open challenge. */
   sub?: string | undefined
   /** Further members of the audit line of this request. */
-  trail?: Readonly<Record<string, JsonValue | undefined>>
+  auditFields?: Readonly<Record<string, JsonValue | undefined>>
 }
 
 /** Answers one request, and reports its sender in `seen` as soon as it is known, for the audit line of a refusal. */
@@ -135,7 +135,10 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
     timer = setTimeout(() => void flush(), intervalMs).unref()
   }
 
-  const record: Refusals['record'] = async (http, { event, why, client, sub, method, guessed, trail, ...named }) => {
+  const record: Refusals['record'] = async (
+    http,
+    { event, why, client, sub, method, guessed, auditFields, ...named },
+  ) => {
     const { code, errorCode, reason, status, claimedClientId, sentClientId, clientAuthentication, isOfChain } =
       why instanceof OAuthError ? why : ({ reason: why } as Partial<OAuthError>)
     const refusal = { event, error: code, error_code: errorCode, reason, method, ...describe(clientAuthentication) }
@@ -143,7 +146,7 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
     const clientId = named.claimedClientId ?? claimedClientId ?? client?.client_id
     const own = {
       request_id: http.requestId,
-      ...trail,
+      ...auditFields,
       ...(sentClientId !== undefined && { sent_client_id: sentClientId }),
     }
     if (isProved && status !== 429)

@@ -105,7 +105,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
   }
 
   const answer: Handler = async (request) => {
-    const trail = { request_id: request.requestId }
+    const auditContext = { request_id: request.requestId }
     const seen: AuditContext = {}
     let signed: Awaited<ReturnType<TokenIssuer['signUserinfo']>> | undefined
     const signatures = () => signed && { signatures: [{ ...signed.record }] }
@@ -118,7 +118,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
       await proof?.claim()
       await audit.record({
         event: 'userinfo.released',
-        ...trail,
+        ...auditContext,
         client_id: client.client_id,
         sub: account.subject,
         jti,
@@ -132,8 +132,13 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
     } catch (error) {
       // Signatures are logged even if they were sent to nobody.
       if (error instanceof OAuthError)
-        await refusals.record(request, { event: 'userinfo.refused', why: error, ...seen, trail: { ...signatures() } })
-      else if (signed) await audit.record({ event: 'userinfo.refused', ...trail, ...outage, ...signatures() })
+        await refusals.record(request, {
+          event: 'userinfo.refused',
+          why: error,
+          ...seen,
+          auditFields: { ...signatures() },
+        })
+      else if (signed) await audit.record({ event: 'userinfo.refused', ...auditContext, ...outage, ...signatures() })
       throw error
     }
   }

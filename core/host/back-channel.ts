@@ -20,7 +20,12 @@ export const startBackChannel = (get: Resolve, serving: () => Serving): Sender =
   // Many frameworks turn an empty answer into 204 (OIDC Back-Channel Logout §2.8).
   const fetch = createOutboundFetch({ allowPrivateAddresses, deadlineMs, statuses: [200, 204] })
 
-  const trail = ({ clientId: client_id, subject: sub, sid, jti }: LogoutDelivery) => ({ client_id, sub, sid, jti })
+  const auditContextOf = ({ clientId: client_id, subject: sub, sid, jti }: LogoutDelivery) => ({
+    client_id,
+    sub,
+    sid,
+    jti,
+  })
 
   /**
    * The token is encrypted like the client's ID tokens (OIDC Back-Channel Logout §2.4). If the client's key is
@@ -49,13 +54,13 @@ export const startBackChannel = (get: Resolve, serving: () => Serving): Sender =
       if (client === undefined || uri === undefined) return { outcome: 'moot', reason: 'the client has gone' }
       const { uses, signLogoutToken } = serving()
       const made = await uses.during(signLogoutToken(client, delivery, AbortSignal.timeout(deadlineMs)))
-      await audit.record({ event: 'logout.signed', ...trail(delivery), signatures: [{ ...made.record }] })
+      await audit.record({ event: 'logout.signed', ...auditContextOf(delivery), signatures: [{ ...made.record }] })
       const result = await post(client, uri, made.token)
-      if (result.outcome === 'delivered') await audit.record({ event: 'logout.delivered', ...trail(delivery) })
+      if (result.outcome === 'delivered') await audit.record({ event: 'logout.delivered', ...auditContextOf(delivery) })
       return result
     },
     async abandoned(delivery, reason) {
-      await audit.record({ event: 'logout.undelivered', ...trail(delivery), reason })
+      await audit.record({ event: 'logout.undelivered', ...auditContextOf(delivery), reason })
     },
   })
   outbox.onAdded((milliseconds) => sender.wake(milliseconds))

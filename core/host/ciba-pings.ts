@@ -24,7 +24,7 @@ export const startPings = (get: Resolve): Sender => {
   const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
   const request = createOutboundRequest({ allowPrivateAddresses, deadlineMs })
 
-  const trail = ({ clientId: client_id, approval }: Delivery<PingNotice>) => ({ client_id, approval })
+  const auditContextOf = ({ clientId: client_id, approval }: Delivery<PingNotice>) => ({ client_id, approval })
 
   const post = async (endpoint: string, { authReqId, token }: Delivery<PingNotice>): Promise<SendResult> => {
     const body = Buffer.from(JSON.stringify({ auth_req_id: authReqId }))
@@ -50,11 +50,12 @@ export const startPings = (get: Resolve): Sender => {
       const endpoint = client && pingEndpoint(client)
       if (endpoint === undefined) return { outcome: 'moot', reason: 'the client has gone, or polls' }
       const result = await post(endpoint, delivery)
-      if (result.outcome === 'delivered') await audit.record({ event: 'backchannel.pinged', ...trail(delivery) })
+      if (result.outcome === 'delivered')
+        await audit.record({ event: 'backchannel.pinged', ...auditContextOf(delivery) })
       return result
     },
     async abandoned(delivery, reason) {
-      await audit.record({ event: 'backchannel.unpinged', ...trail(delivery), reason })
+      await audit.record({ event: 'backchannel.unpinged', ...auditContextOf(delivery), reason })
     },
   })
   outbox.onAdded((milliseconds) => sender.wake(milliseconds))

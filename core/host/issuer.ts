@@ -19,7 +19,7 @@ import type { KeyRing } from '../keys/ports.js'
 import { createRegistries, needsLog, type Registries } from '../modules/registries.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import type { ClientDirectory } from '../oauth/clients/client.js'
-import { settlePairwiseKey } from '../oauth/subjects/pairwise-key.js'
+import { reconcilePairwiseKey } from '../oauth/subjects/pairwise-key.js'
 import { notingSeen } from '../oauth/registration/registered-clients.js'
 import { actedHere } from '../observe/acted-by.js'
 import type { HealthCheck } from '../observe/health.js'
@@ -72,7 +72,7 @@ export interface IssuerOptions {
 const checkPairwiseKey = async (get: Resolve): Promise<{ readonly pairwise_key?: 'replaced' }> => {
   const { pairwise_key_replaced: replaced } = get(tokens.config)
   const { secrets } = get(tokens.collections)
-  const result = await settlePairwiseKey({ secrets, fingerprint: get(tokens.subjects).fingerprint, replaced })
+  const result = await reconcilePairwiseKey({ secrets, fingerprint: get(tokens.subjects).fingerprint, replaced })
   if (result.outcome === 'refused') throw new ConfigurationError([{ path: 'pairwise_key', message: result.reason }])
   if (result.outcome === 'kept' && replaced)
     get(tokens.log).warn('configuration', {
@@ -191,7 +191,7 @@ const recordStart = async (
   const keys = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({ event: 'configuration.loaded', keys, by: actedHere('start'), ...changes })
   for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })
-  await ledger.tell(generation)
+  await ledger.recordChanges(generation)
 }
 
 /**

@@ -27,24 +27,24 @@ export const createOwnTokens = ({
   subjects,
   ...expected
 }: OwnTokensOptions): OwnTokens => {
-  /** `told` holds the claims as they are in the token, and `claims` holds them with local subjects. */
+  /** `tokenClaims` holds the claims as they are in the token, and `claims` holds them with local subjects. */
   const read = async (token: string, kind: OwnTokenKind) => {
     if (kind === 'access_token') {
       const identified = await accessTokenVerifier.identify(token)
-      return identified && { told: identified.claims, claims: identified.revealed }
+      return identified && { tokenClaims: identified.claims, claims: identified.revealed }
     }
-    const told = (await verifyOwnToken(token, { ...expected, ...idTokenProfile }))?.claims
-    const owner = told?.['aud']
-    if (told === undefined || typeof owner !== 'string') return undefined
-    const claims = revealPeople(told, owner, subjects)
-    return claims && { told, claims }
+    const tokenClaims = (await verifyOwnToken(token, { ...expected, ...idTokenProfile }))?.claims
+    const owner = tokenClaims?.['aud']
+    if (tokenClaims === undefined || typeof owner !== 'string') return undefined
+    const claims = revealPeople(tokenClaims, owner, subjects)
+    return claims && { told: tokenClaims, claims }
   }
 
   return {
     async verify(token, kind) {
       const own = await read(token, kind)
       if (own === undefined) return undefined
-      const { told, claims } = own
+      const { tokenClaims, claims } = own
       const { jti, exp, client_id, aud, sub, auth_time } = claims
       // The rest of the token's life limits what is derived from it, so no tolerance lengthens it here.
       if (typeof jti !== 'string' || Number(exp) <= epochSeconds(expected.clock)) return undefined
@@ -57,7 +57,7 @@ export const createOwnTokens = ({
       ])
       if (isRevoked || owner === undefined) return undefined
       // The owner of an ID token that was not sealed cannot be found.
-      if (kind === 'id_token' && owner.subject_type === 'pairwise' && claims === told) return undefined
+      if (kind === 'id_token' && owner.subject_type === 'pairwise' && claims === tokenClaims) return undefined
       return { claims, grantId }
     },
   }

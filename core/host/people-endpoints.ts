@@ -33,7 +33,7 @@ import type { RequiredAuthentication } from '../oauth/requests/required-authenti
 import { createRegisteredRequests } from '../oauth/requests/registered-requests.js'
 import { createRequestObjects } from '../oauth/requests/request-object.js'
 import { createEndSessionGrants } from '../oauth/grants/session-grants.js'
-import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
+import { verifyIdTokenHint } from '../tokens/verify-own-token.js'
 import { personalRecordsOf } from '../collections/person-records.js'
 import type { QuotaName } from '../collections/quotas.js'
 import { tokens, type Resolve } from './injection-tokens.js'
@@ -74,19 +74,19 @@ export interface SignIn {
 }
 
 /** Limits how many entries of one kind an address may have open. The entries count in this quota of their store. */
-export const placesFor = (
+export const createSlotsFor = (
   get: Resolve,
   limit: string,
   { address_open: most }: { readonly address_open: number },
   share: QuotaName,
 ): Slots => {
-  const { occupancy } = get(tokens.collections)
+  const { concurrencyLimits } = get(tokens.collections)
   const counted = get(tokens.stores).shares?.[share]
-  const room = {
+  const space = {
     footprint: (recordBytes: number) => counted?.footprint(recordBytes) ?? recordBytes,
     limit: () => counted?.read().limit ?? Number.MAX_SAFE_INTEGER,
   }
-  return createSlots({ occupancy, limit, most, room, hits: get(tokens.rateLimits).hits })
+  return createSlots({ concurrencyLimits, limit, most, space, hits: get(tokens.rateLimits).hits })
 }
 
 export const createSignIn = (
@@ -129,7 +129,7 @@ export const createSignIn = (
     isLocalSubject: get(tokens.registries).isLocalSubject,
     consentMethod: get(tokens.registries).consent,
     signInAttempts,
-    openAttempts: placesFor(get, 'sign_in_open', config.rate_limits.authorize, 'requests'),
+    openAttempts: createSlotsFor(get, 'sign_in_open', config.rate_limits.authorize, 'requests'),
     secondFactorGuesses: attemptCounters,
     clockToleranceSeconds: config.clock_tolerance_secs,
     log: get(tokens.log),
@@ -145,7 +145,7 @@ export const createSignIn = (
     grantIndex: get(tokens.grantIndex),
     sessionClients: get(tokens.sessionClients),
     interactions,
-    openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize, 'requests'),
+    openSignIns: createSlotsFor(get, 'authorize_open', config.rate_limits.authorize, 'requests'),
     pushedRequests: createPushedRequests(pushedRequests, get(tokens.clock)),
     tokens: get(tokens.tokenIssuer),
     responseAlg: config.id_token_signing_alg,
@@ -180,7 +180,7 @@ const createPushedAuthorization = (get: Resolve, rules: AuthorizationOptions) =>
     rules,
     requestObjects: rules.requestObjects,
     pushedRequests: rules.pushedRequests,
-    openRequests: placesFor(get, 'par_open', rates.par, 'pushed_requests'),
+    openRequests: createSlotsFor(get, 'par_open', rates.par, 'pushed_requests'),
     ttlSeconds,
     audit: rules.audit,
     dpop: get(tokens.dpop),
@@ -257,7 +257,7 @@ export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<
     deviceAuthorization: createDeviceAuthorizationEndpoint({
       ...options,
       authenticateClient: get(tokens.clientAuthentication),
-      openCodes: placesFor(get, 'device_open', rates.device_authorization, 'device_codes'),
+      openCodes: createSlotsFor(get, 'device_open', rates.device_authorization, 'device_codes'),
       ttlSeconds,
     }),
     devicePage: createDevicePage(options, signIn.flow),

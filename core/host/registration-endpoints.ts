@@ -17,7 +17,7 @@ import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
 import { findUnavailable } from '../checks/check-configuration.js'
 import { tokens, type Resolve } from './injection-tokens.js'
-import { placesFor } from './people-endpoints.js'
+import { createSlotsFor } from './people-endpoints.js'
 
 /** The endpoints that are served where clients may register themselves (RFC 7591, RFC 7592). */
 export const registrationEndpoints = {
@@ -31,7 +31,7 @@ const unusedSeconds = ({ registration }: Config): number => registration.unused_
 export const createClientsThatRegistered = (get: Resolve) => {
   const { clients, openClients } = get(tokens.collections)
   const seconds = unusedSeconds(get(tokens.config))
-  const kept = placesFor(get, 'register_kept', get(tokens.config).rate_limits.register, 'registrations')
+  const kept = createSlotsFor(get, 'register_kept', get(tokens.config).rate_limits.register, 'registrations')
   return createRegisteredClients({
     clients,
     openClients,
@@ -64,8 +64,8 @@ const policiesOf = (get: Resolve) => {
     }
   }
   const named = new Map(Object.entries(registration.policies).map(([name, written]) => [name, complete(written)]))
-  const everybodys = complete(registration.policy)
-  return (name: string | undefined) => (name === undefined ? everybodys : named.get(name))
+  const defaultPolicy = complete(registration.policy)
+  return (name: string | undefined) => (name === undefined ? defaultPolicy : named.get(name))
 }
 
 const statementsOf = (get: Resolve) => {
@@ -110,7 +110,7 @@ export const createRegistrationEndpoints = (get: Resolve): HandlersOf<typeof reg
     statements: statementsOf(get),
     makeClient: makeClientOf(get),
     clients: get(tokens.registeredClients),
-    openRegistrations: placesFor(get, 'register_open', config.rate_limits.register, 'registrations'),
+    openRegistrations: createSlotsFor(get, 'register_open', config.rate_limits.register, 'registrations'),
     unusedSeconds: unusedSeconds(config),
     audit: get(tokens.audit),
     clock: get(tokens.clock),

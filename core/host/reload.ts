@@ -117,7 +117,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     if (changes.certificates.length > 0) options.renewCertificates(next.checked.config)
     const withdrawn = changes.sections.keys?.removed ?? []
     await recordWithdrawals(store, publications, withdrawn, now).catch(later)
-    await ledger.tell(next).catch(later)
+    await ledger.recordChanges(next).catch(later)
     return removals
   }
 

@@ -41,11 +41,11 @@ export const adminRoutes = (
 }
 
 /** The number of addresses that are counted in one minute. */
-const mostAddresses = 1000
+const maxAddresses = 1000
 
 /** The limit is counted in this process alone, because the listener must answer while the stores are down. */
 const createLimit = (perMinute: number, clock: Clock): Guard => {
-  const counts = new MinuteMap<number>(mostAddresses)
+  const counts = new MinuteMap<number>(maxAddresses)
   return (endpoint) => (request) => {
     const now = clock()
     counts.enter(Math.floor(now / 60_000))

@@ -85,17 +85,17 @@ const toFailure = (error: unknown, exchange: Exchange, log: Log): Failure => {
     return {
       status: 503,
       code: 'temporarily_unavailable',
-      ...saying(said('unavailable')),
+      ...describedBy(said('unavailable')),
       headers: { 'Retry-After': retryAfter() },
     }
   }
   const status = clientErrorStatus(error)
-  if (status !== undefined) return { status, code: 'invalid_request', ...saying(said('malformed')) }
+  if (status !== undefined) return { status, code: 'invalid_request', ...describedBy(said('malformed')) }
   log.error('A request failed', { request_id: exchange.requestId }, error)
-  return { status: 500, code: 'server_error', ...saying(said('failed')) }
+  return { status: 500, code: 'server_error', ...describedBy(said('failed')) }
 }
 
-const saying = (sentence: Said): Pick<Failure, 'description' | 'said'> => ({
+const describedBy = (sentence: Said): Pick<Failure, 'description' | 'said'> => ({
   description: sentence.text,
   said: sentence,
 })

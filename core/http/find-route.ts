@@ -14,7 +14,7 @@ interface Found {
   readonly parameters: ReadonlyMap<string, string>
 }
 /** The cache holds paths of assets and status lists, and any path that strangers make up. */
-const mostFound = 256
+const maxFound = 256
 
 /**
  * Finds the row of a request once for everything that follows. A fixed path takes one lookup in a map, and a path
@@ -23,7 +23,7 @@ const mostFound = 256
 export const findRoute = (table: readonly Route[]): Middleware => {
   const fixed = new Map(table.filter((route) => !hasParameters(route)).map((route) => [route.path, route]))
   /** Answers from memory are found here too, because the router takes longer than the answer. */
-  const found = new RecentMap<string, Found>(mostFound)
+  const found = new RecentMap<string, Found>(maxFound)
   const router = new Router<Exchange>({ sensitive: true, strict: true })
   for (const route of table.filter(hasParameters))
     router.all(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), ({ params, state }, next) => {

@@ -5,7 +5,7 @@ import { MinuteMap } from '../limits/minute-map.js'
 import { minuteOf } from '../limits/minute-shares.js'
 
 /** The number of addresses that are remembered in one minute. */
-const mostRemembered = 100_000
+const maxRemembered = 100_000
 /** The bytes of costly handshakes that one address may send in a minute, which cost half a second of one core. */
 const mostBytes = 256 * 1024
 /** This is more than a client sends before its certificates. */
@@ -28,8 +28,8 @@ export interface Handshakes {
  * limited for each address.
  */
 export const createHandshakes = (clock: Clock): Handshakes => {
-  const spent = new MinuteMap<number>(mostRemembered)
-  const underway = new Map<string, Socket>()
+  const spent = new MinuteMap<number>(maxRemembered)
+  const pending = new Map<string, Socket>()
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${String(remoteAddress)} ${String(remotePort)}`
 
   const count = (bucket: string, bytes: number): void => {
@@ -44,10 +44,10 @@ export const createHandshakes = (clock: Clock): Handshakes => {
       spent.enter(minuteOf(clock))
       if ((spent.get(bucket) ?? 0) >= mostBytes) return false
       const name = nameOf(socket)
-      underway.set(name, socket)
+      pending.set(name, socket)
       socket.once('close', () => {
-        if (underway.get(name) !== socket) return
-        underway.delete(name)
+        if (pending.get(name) !== socket) return
+        pending.delete(name)
         if (socket.bytesRead > beforeCertificates) count(bucket, socket.bytesRead)
       })
       return true
@@ -55,8 +55,8 @@ export const createHandshakes = (clock: Clock): Handshakes => {
     finish(socket, isCostly) {
       const name = nameOf(socket)
       const bucket = addressBucket(socket.remoteAddress ?? '')
-      const bytes = underway.get(name)?.bytesRead ?? 0
-      underway.delete(name)
+      const bytes = pending.get(name)?.bytesRead ?? 0
+      pending.delete(name)
       if (isCostly && bucket !== undefined) count(bucket, bytes)
     },
   }

@@ -16,7 +16,7 @@ export interface BrowserSessions {
  * The number of people who may be signed in in one browser. One more ends the session of the one who was current
  * longest ago.
  */
-export const mostPeople = 5
+export const maxPeople = 5
 
 const listed = /^[\w-]{43}(?:\.[\w-]{43}){0,3}$/
 

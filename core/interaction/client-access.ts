@@ -25,7 +25,7 @@ export interface ClientAccessOptions {
 }
 
 /** The most grant entries read for one page, however few clients they belong to. */
-const mostEntries = 500
+const maxEntries = 500
 const pageSize = 100
 
 /** A page begins among the grants or, when they have all been shown, among the remembered consents. */
@@ -46,7 +46,7 @@ export const createPageAccess = ({ grantIndex, consents, filterGood }: ClientAcc
     most: number,
   ): Promise<string | undefined> => {
     let last = after
-    for (let read = 0; read < mostEntries; read += pageSize) {
+    for (let read = 0; read < maxEntries; read += pageSize) {
       const { entries, more } = await pageSubjectRecords(grantIndex, subject, last, pageSize)
       const good = new Set(
         await filterGood(

@@ -59,7 +59,7 @@ export interface Interactions {
     address: string,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] }>
   /** Begins an interaction as `begin` does, but tied to no browser. Returns the id. */
-  beginUntied(purpose: SignInPurpose, address: string): Promise<string>
+  beginUnbound(purpose: SignInPurpose, address: string): Promise<string>
   /**
    * Begins for this browser, under a new id, what another site posted. Only one caller succeeds. Returns undefined
    * when no such interaction waits for a browser. Throws as `begin` does.
@@ -90,7 +90,7 @@ export interface InteractionOptions {
  * The cookie that ties forms to a browser, and the value to set when the browser had none. All interactions of a
  * browser share one cookie, so that many tabs cannot fill its headers.
  */
-export const tieToBrowser = (cookies: Cookies, cookie: string | undefined) => {
+export const bindToBrowser = (cookies: Cookies, cookie: string | undefined) => {
   const browser = isOpaqueToken(cookie) ? cookie : newOpaqueToken()
   return { browser, cookies: browser === cookie ? [] : [cookies.set(cookies.browser, browser)] }
 }
@@ -123,7 +123,7 @@ export const createInteractions = ({ store, cookies, issuer, slots }: Interactio
   }
 
   const begin: Interactions['begin'] = async (purpose, browserCookie, address) => {
-    const tied = tieToBrowser(cookies, browserCookie)
+    const tied = bindToBrowser(cookies, browserCookie)
     const id = await keep({ ...purpose, browser: hashOpaqueToken(tied.browser) }, address)
     return { id, cookies: tied.cookies }
   }
@@ -131,12 +131,12 @@ export const createInteractions = ({ store, cookies, issuer, slots }: Interactio
   return {
     pageUrl: (id, page) => `${issuer}/interaction/${id}/${page}`,
     begin,
-    beginUntied: keep,
+    beginUnbound: keep,
     async claim(id, browserCookie, address) {
-      const untied = isOpaqueToken(id) ? await store.findUnused(id) : undefined
-      if (id === undefined || untied === undefined || untied.browser !== undefined) return undefined
+      const unbound = isOpaqueToken(id) ? await store.findUnused(id) : undefined
+      if (id === undefined || unbound === undefined || unbound.browser !== undefined) return undefined
       // The new one begins before the old one is redeemed, so that an outage does not cost the person the request.
-      const begun = await begin(untied, browserCookie, address)
+      const begun = await begin(unbound, browserCookie, address)
       return (await redeem(id)) ? begun : undefined
     },
     async find(id, browserCookie) {

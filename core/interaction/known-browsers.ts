@@ -25,7 +25,7 @@ export interface KnownBrowserOptions {
 }
 
 /** The number of people who can share a browser. One more drops the one whose last sign-in here is the oldest. */
-const mostUsernames = 5
+const maxUsernames = 5
 const ttlSeconds = 180 * 86_400
 
 const idLength = 22
@@ -65,7 +65,7 @@ export const createKnownBrowsers = ({ secrets, cookies }: KnownBrowserOptions): 
       const entries = entriesOf(cookie)
       const known = await findEntry(entries, name)
       const entry = known ?? (await seal(randomBytes(16).toString('base64url'), name))
-      const kept = [entry, ...entries.filter((other) => other !== known)].slice(0, mostUsernames)
+      const kept = [entry, ...entries.filter((other) => other !== known)].slice(0, maxUsernames)
       return [cookies.set(cookies.knownBrowser, kept.join('.'), ttlSeconds)]
     },
   }

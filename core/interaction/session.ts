@@ -2,7 +2,7 @@ import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.
 import { subjectRecordId } from '../oauth/subjects/subject-records.js'
 import type { RecordLookup, RecordStore } from '../storage/ports.js'
 import type { BrowserNames } from './browser-names.js'
-import { mostPeople, setBrowserSessions, type BrowserSessions } from './browser-sessions.js'
+import { maxPeople, setBrowserSessions, type BrowserSessions } from './browser-sessions.js'
 import type { Cookies } from './cookies.js'
 import type { SignInResult } from './sign-in-method.js'
 
@@ -123,7 +123,7 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
         index.put(sessionEntryId(entry), entry, { ttlSeconds }),
       ])
       for (const old of same) await end(old)
-      const kept = others.slice(0, mostPeople - 1)
+      const kept = others.slice(0, maxPeople - 1)
       const after = { current: value, others: kept.map(({ cookie }) => cookie) }
       const set = setBrowserSessions(cookies, before, after, ttlSeconds)
       return { session, cookies: set, displaced: others.slice(kept.length) }

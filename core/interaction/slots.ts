@@ -44,11 +44,11 @@ export interface SlotSpace {
 const partOfAddress = 0.1
 
 export interface SlotsOptions {
-  readonly occupancy: ConcurrencyLimits
+  readonly concurrencyLimits: ConcurrencyLimits
   /** Names what is limited, in the store and in the metrics. */
   readonly limit: string
   readonly most: number
-  readonly room: SlotSpace
+  readonly space: SlotSpace
   /** Counts refused callers by limit. */
   readonly hits: Counts
 }
@@ -56,13 +56,13 @@ export interface SlotsOptions {
 /** Returns the size of a record as JSON, in bytes. */
 export const sizeOf = (record: unknown): number => Buffer.byteLength(JSON.stringify(record))
 
-export const createSlots = ({ occupancy, limit, most, room, hits }: SlotsOptions): Slots => ({
+export const createSlots = ({ concurrencyLimits, limit, most, space, hits }: SlotsOptions): Slots => ({
   async enter(address, ttlSeconds, recordBytes) {
     const bucket = addressBucket(address)
     if (bucket === undefined) return { allowed: true }
-    const bytes = Math.ceil(room.footprint(recordBytes))
-    const mostBytes = Math.floor(room.limit() * partOfAddress)
-    const entered = await occupancy.enter(limit, bucket, { most, bytes, mostBytes, ttlSeconds })
+    const bytes = Math.ceil(space.footprint(recordBytes))
+    const mostBytes = Math.floor(space.limit() * partOfAddress)
+    const entered = await concurrencyLimits.enter(limit, bucket, { most, bytes, mostBytes, ttlSeconds })
     if (entered.allowed) return { allowed: true, place: { bucket, until: entered.until, bytes } }
     hits.of(limit).value++
     return entered
@@ -70,7 +70,7 @@ export const createSlots = ({ occupancy, limit, most, room, hits }: SlotsOptions
   async leave(place) {
     if (place === undefined) return
     try {
-      await occupancy.leave(limit, place.bucket, place.until, place.bytes ?? 0)
+      await concurrencyLimits.leave(limit, place.bucket, place.until, place.bytes ?? 0)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
     }

@@ -24,7 +24,7 @@ export const probeKey = async (key: RingKey, milliseconds: number, signal: Abort
   const { kid, signer, opened, calls } = key
   if (opened === undefined) return { kid, signer, outcome: key.trust === 'refused' ? 'refused' : 'unavailable' }
   const probe = newProbe()
-  const begun = performance.now()
+  const startedAt = performance.now()
   try {
     const signature = await withDeadline(
       milliseconds,
@@ -32,7 +32,7 @@ export const probeKey = async (key: RingKey, milliseconds: number, signal: Abort
       () => new Unavailable(`signers.${signer}`, 'no', `no signature in ${milliseconds} ms`),
       signal,
     )
-    const latency = performance.now() - begun
+    const latency = performance.now() - startedAt
     calls.took(latency)
     const valid = await verifySignature(opened.published, probe, signature)
     return { kid, signer, outcome: valid ? 'passed' : 'failed', latency }

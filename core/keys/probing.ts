@@ -45,9 +45,9 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
   /** Readiness and recovery may ask for the same key at once. It is opened once, and both get the same result. */
   const opening = new Map<RingKey, Promise<void>>()
   const openOnce = (key: RingKey, signal: AbortSignal): Promise<void> => {
-    const begun = opening.get(key) ?? openLate(key, signal).finally(() => opening.delete(key))
-    opening.set(key, begun)
-    return begun
+    const pending = opening.get(key) ?? openLate(key, signal).finally(() => opening.delete(key))
+    opening.set(key, pending)
+    return pending
   }
 
   const learn = (key: RingKey, { outcome, cause }: KeyProbe): void => {

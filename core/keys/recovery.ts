@@ -10,7 +10,7 @@ export interface RecoveryOptions {
 }
 
 /** A key that lost trust or was refused for good is probed at a quarter of the pace. */
-const patience = { soon: 1, later: 4 } as const
+const delayFactors = { soon: 1, later: 4 } as const
 
 /**
  * Probes signers in the background at growing intervals until they are healthy, so that no restart and no operator is
@@ -46,7 +46,7 @@ export class Recovery {
     for (let round = 0; ; round++) {
       const urgency = need(signer)
       if (urgency === undefined) return
-      const longest = Math.min(limits.probeMs * 2 ** round, limits.maxProbeMs) * patience[urgency]
+      const longest = Math.min(limits.probeMs * 2 ** round, limits.maxProbeMs) * delayFactors[urgency]
       // Randomised so that replicas do not all return at once (F36).
       await pause(longest * (0.75 + Math.random() * 0.25), undefined, { signal, ref: false })
       await probe(signal, signer)

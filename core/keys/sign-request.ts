@@ -17,8 +17,8 @@ export interface SignDependencies {
 type Opened = RingKey & { readonly opened: OpenedKey }
 
 /** See `KeyRing.sign`: uses the first listed active key that is able to sign, and the next one when it fails. */
-export const createSign = (room: SignDependencies): KeyRing['sign'] => {
-  const { view, supervisors, distrust, failedOver } = room
+export const createSign = (dependencies: SignDependencies): KeyRing['sign'] => {
+  const { view, supervisors, distrust, failedOver } = dependencies
 
   /** The key does not sign until it passes a probe. Other errors may pass by themselves. */
   const learn = (key: RingKey, error: unknown): void => {
@@ -49,12 +49,12 @@ export const createSign = (room: SignDependencies): KeyRing['sign'] => {
         continue
       }
       const trace: SignatureTrace = {}
-      const begun = performance.now()
+      const startedAt = performance.now()
       try {
         let signature: Uint8Array
         if (supervisor === undefined) {
           signature = await opened.signing.signer.sign(message, signal, trace)
-          calls.took(performance.now() - begun)
+          calls.took(performance.now() - startedAt)
           calls.outcomes.signed++
         } else signature = await supervisor.sign(key, message, order, trace)
         if (failed !== undefined) failedOver(order, failed.key, key, failed.cause)

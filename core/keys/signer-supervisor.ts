@@ -122,7 +122,7 @@ export class SignerSupervisor {
   ): Promise<Uint8Array> {
     const { attemptMs } = this.#limits
     let late: Unavailable | undefined
-    const begun = performance.now()
+    const startedAt = performance.now()
     try {
       const signature = await withDeadline(
         attemptMs,
@@ -130,7 +130,7 @@ export class SignerSupervisor {
         () => (late = this.#unavailable(`no signature in ${attemptMs} ms`)),
         outer,
       )
-      calls.took(performance.now() - begun)
+      calls.took(performance.now() - startedAt)
       this.circuit.answered()
       return signature
     } catch (error) {

@@ -30,7 +30,7 @@ export interface MinuteSharesOptions {
   /** The namespace of the counters in the store. */
   readonly namespace: string
   /** How many ids one process remembers in a minute. */
-  readonly mostRemembered: number
+  readonly maxRemembered: number
   /** What happens to an id that is not remembered: it is not counted, or it takes a share from the store each time. */
   readonly beyond: 'pass' | 'ask'
 }
@@ -48,8 +48,8 @@ export interface MinuteShares {
 }
 
 export const createMinuteShares = (options: MinuteSharesOptions): MinuteShares => {
-  const { attempts, clock, namespace, mostRemembered, beyond } = options
-  const used = new MinuteMap<Used>(mostRemembered)
+  const { attempts, clock, namespace, maxRemembered, beyond } = options
+  const used = new MinuteMap<Used>(maxRemembered)
 
   const askShare = async (id: string, minute: number, one: Used, perMinute: number): Promise<void> => {
     const share = shareOf(perMinute)

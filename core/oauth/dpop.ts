@@ -17,7 +17,7 @@ import { hashOpaqueToken } from '../opaque-token.js'
 /** Seconds that a proof is valid after its `iat`. */
 const maxAge = 60
 /** Seconds beyond any request's deadline. */
-const underway = 30
+const maxRequestSeconds = 30
 
 export interface DpopOptions {
   /** The base URLs of endpoints: the issuer, and its alias for mutual TLS. */
@@ -104,7 +104,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
       async claim() {
         // The entry lasts until no replica accepts the proof any more, even one whose clock is behind ours, and until
         // a request in progress has ended.
-        const end = Math.ceil(payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway
+        const end = Math.ceil(payload['iat'] as number) + maxAge + 2 * toleranceSeconds + maxRequestSeconds
         const left = end - epochSeconds(clock)
         // The clock was set forward after the proof was checked.
         if (left <= 0) refuse('iat is too old or in the future', { 'DPoP-Nonce': current })

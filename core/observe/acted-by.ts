@@ -32,7 +32,7 @@ export const actedHere = (via: ActedVia): ActedBy => ({
 
 /** Members that a caller may state about itself. */
 const claimed = ['os_user', 'sudo_user', 'host', 'address'] as const
-const mostCharacters = 256
+const maxCharacters = 256
 
 /**
  * What the caller of the admin listener states about itself in a form (`via=command&os_user=…`). `address` is the
@@ -49,7 +49,7 @@ export const readActedBy = (
     const value = values[name]
     return value === undefined ? [] : [[name, value] as const]
   })
-  if (said.some(([, value]) => value === '' || value.length > mostCharacters)) return undefined
+  if (said.some(([, value]) => value === '' || value.length > maxCharacters)) return undefined
   // Only the peer on a unix socket can be a process that relays a request it received itself.
   return { via, ...Object.fromEntries(said), ...(address !== 'unix' && { address }) }
 }

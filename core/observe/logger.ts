@@ -65,7 +65,7 @@ export const createLogger = (options: LoggerOptions): Logger => {
 const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> } => {
   const output = standardOutput()
   process.once('exit', output.flushSync)
-  return { stream: { write: output.gather }, flush: output.flush }
+  return { stream: { write: output.enqueue }, flush: output.flush }
 }
 
 /** Terminals and pipes get each line at once. */

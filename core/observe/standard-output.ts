@@ -3,18 +3,18 @@ import { atMost } from '../deadline.js'
 import { putTo, wholeLines, type OutputStream, type Written } from './whole-lines.js'
 
 /** Lines are buffered for this many milliseconds or up to this size, because each write is a system call. */
-const gatherMs = 200
+const batchMs = 200
 const batchLength = 16 * 1024
 /** Most characters buffered while nobody reads. Beyond it lines are dropped and the service continues. */
 const maxLength = 16 * 1024 * 1024
 /** Shutdown waits no longer than this for a reader. */
-const patienceMs = 1000
+const flushTimeoutMs = 1000
 
 export interface LineOutput {
   /** Writes `lines` ahead of buffered ones. Resolves when the operating system has them, or cannot take them. */
   write(lines: string): Promise<Written>
   /** Writes `line` later. Never throws or rejects. */
-  gather(line: string): void
+  enqueue(line: string): void
   /** Resolves when all lines are written or cannot be. */
   flush(): Promise<void>
   /** At the end of the process: writes the buffered lines with blocking calls. */
@@ -24,7 +24,7 @@ export interface LineOutput {
 /** Serialises all writes of this process to a stream, so that lines stay whole wherever they come from. */
 export const createLineOutput = (stream: OutputStream): LineOutput => {
   const put = wholeLines(putTo(stream))
-  const asked: { readonly lines: string; readonly tell: (written: Written) => void }[] = []
+  const urgent: { readonly lines: string; readonly done: (written: Written) => void }[] = []
   let batches: string[] = []
   let current = ''
   let length = 0
@@ -53,9 +53,9 @@ export const createLineOutput = (stream: OutputStream): LineOutput => {
 
   const run = async (): Promise<void> => {
     isRunning = true
-    while (asked.length > 0 || isDue) {
-      const first = asked.shift()
-      if (first !== undefined) first.tell(await put(first.lines))
+    while (urgent.length > 0 || isDue) {
+      const first = urgent.shift()
+      if (first !== undefined) first.done(await put(first.lines))
       // Writes alternate between the two kinds, so neither waits for all of the other.
       if (isDue) await writeBatch()
     }
@@ -67,27 +67,27 @@ export const createLineOutput = (stream: OutputStream): LineOutput => {
     return running
   }
 
-  const writeGathered = (): void => {
+  const writeBuffered = (): void => {
     cut()
     void start()
   }
 
   return {
     write: (lines) =>
-      new Promise((tell) => {
-        asked.push({ lines, tell })
+      new Promise((done) => {
+        urgent.push({ lines, done })
         void start()
       }),
-    gather(line) {
+    enqueue(line) {
       if (length + line.length > maxLength) return
       length += line.length
       current += line
-      if (current.length >= batchLength) writeGathered()
-      else timer ??= setTimeout(writeGathered, gatherMs).unref()
+      if (current.length >= batchLength) writeBuffered()
+      else timer ??= setTimeout(writeBuffered, batchMs).unref()
     },
     async flush() {
       cut()
-      await atMost(patienceMs, start())
+      await atMost(flushTimeoutMs, start())
     },
     flushSync() {
       cut()
@@ -111,7 +111,7 @@ const afterLines = (lines: string, written: number): string => {
 }
 
 const putNow = (fd: number, bytes: Buffer): void => {
-  const until = performance.now() + patienceMs
+  const until = performance.now() + flushTimeoutMs
   let written = 0
   while (written < bytes.length) {
     try {

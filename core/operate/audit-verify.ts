@@ -91,7 +91,7 @@ interface Chained {
 /** How many lines of other, quicker processes may come between a new writer's first line and the line that it names. */
 const window = 65_536
 /** How many lines of others may precede the first line of a writer that found the file empty. */
-const beginners = 1000
+const startEvents = 1000
 
 const isChained = (value: JsonObject): value is JsonObject & Chained =>
   Number(value['v']) >= schemaVersion &&
@@ -135,7 +135,7 @@ const begin = (state: State, { writer, seq, prev, pid, stream }: Chained, hash: 
     chain.missing = { from: 1, to: seq - 1 }
     chain.fault = fault('missing', `${countOf(1, seq - 1)} not there`)
   } else if (
-    prev === null ? stream !== true && before > beginners : !recent.has(prev) && !(partial && chains.size === 1)
+    prev === null ? stream !== true && before > startEvents : !recent.has(prev) && !(partial && chains.size === 1)
   ) {
     chain.fault = fault(
       'missing',

@@ -82,10 +82,10 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 
 /** `ask` may return details about the component. */
 const timed = async (name: string, ask: () => Promise<string | void>): Promise<Part> => {
-  const begun = performance.now()
+  const startedAt = performance.now()
   try {
     const detail = await ask()
-    const latency = performance.now() - begun
+    const latency = performance.now() - startedAt
     return { name, latency, verdict: detail === undefined ? 'ok' : `ok: ${detail}`, sound: true }
   } catch (error) {
     return { name, verdict: reasonOf(error), sound: false }
@@ -154,9 +154,9 @@ const probeRepeatedly = async (signer: Signer, published: Pick<PublishedKey, 'al
   const latencies: number[] = []
   for (let round = 0; round < probes; round++) {
     const probe = newProbe()
-    const begun = performance.now()
+    const startedAt = performance.now()
     const signature = await inTime('key', (signal) => signer.sign(probe, signal))
-    latencies.push(performance.now() - begun)
+    latencies.push(performance.now() - startedAt)
     if (!(await verifySignature(published, probe, signature)))
       throw new KeyRefused('its signature does not verify with its public key')
   }

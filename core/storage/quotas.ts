@@ -31,7 +31,7 @@ export interface Quota {
   /** Subtracts what was counted, because it was not written or was removed early. */
   giveBack(weight: Weight): void
   /** Whether this process has counts that the store does not know yet. */
-  hasNews(): boolean
+  hasUnsent(): boolean
   /** Sends this process's counts to the store and learns the total. Throws `Unavailable`. */
   sync(): Promise<void>
 }
@@ -54,7 +54,7 @@ const usualIdBytes = 43
  * Milliseconds for which expired entries still occupy a store: Redis keeps them for ten seconds, and collectors run
  * with a delay.
  */
-const lingeringMs = 10_000
+const expiryLagMs = 10_000
 
 /**
  * An entry counts until its slice ends. A slice is at most an eighth of a lifetime, and different lifetimes share
@@ -62,7 +62,7 @@ const lingeringMs = 10_000
  */
 const endOf = (until: number, now: number): number => {
   const length = 1000 * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, (until - now) / 8000))))
-  return Math.ceil((until + lingeringMs) / length) * length
+  return Math.ceil((until + expiryLagMs) / length) * length
 }
 
 const addTo = (slices: Map<number, number>, end: number, bytes: number): void => {
@@ -80,18 +80,18 @@ export const createQuota = ({ name, part, room, states, clock, component }: Quot
   let known: Map<number, number> | undefined
   let own = new Map<number, number>()
   let sum = 0
-  let sumHoldsUntil = -Infinity
+  let sumValidUntil = -Infinity
   let syncing: Promise<void> | undefined
 
   const total = (): number => {
     const now = clock()
-    if (now < sumHoldsUntil) return sum
+    if (now < sumValidUntil) return sum
     sum = 0
-    sumHoldsUntil = Infinity
+    sumValidUntil = Infinity
     for (const [end, bytes] of [...(known ?? []), ...own]) {
       if (end <= now) continue
       sum += bytes
-      sumHoldsUntil = Math.min(sumHoldsUntil, end)
+      sumValidUntil = Math.min(sumValidUntil, end)
     }
     return sum
   }
@@ -100,12 +100,12 @@ export const createQuota = ({ name, part, room, states, clock, component }: Quot
 
   const add = ({ idBytes, recordBytes, until }: Weight, sign: 1 | -1): void => {
     const now = clock()
-    if (until + lingeringMs <= now) return
+    if (until + expiryLagMs <= now) return
     const bytes = sign * Math.ceil(room.footprint(idBytes, recordBytes))
     const end = endOf(until, now)
     addTo(own, end, bytes)
     sum += bytes
-    sumHoldsUntil = Math.min(sumHoldsUntil, end)
+    sumValidUntil = Math.min(sumValidUntil, end)
   }
 
   const exchange = async (): Promise<void> => {
@@ -125,7 +125,7 @@ export const createQuota = ({ name, part, room, states, clock, component }: Quot
       for (const [end, bytes] of sent) addTo(own, end, bytes)
       throw error
     } finally {
-      sumHoldsUntil = -Infinity
+      sumValidUntil = -Infinity
       syncing = undefined
     }
   }
@@ -146,7 +146,7 @@ export const createQuota = ({ name, part, room, states, clock, component }: Quot
     },
     count: (weight) => add(weight, 1),
     giveBack: (weight) => add(weight, -1),
-    hasNews: () => own.size > 0,
+    hasUnsent: () => own.size > 0,
     sync,
   }
 }

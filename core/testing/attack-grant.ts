@@ -51,7 +51,7 @@ const down = (): never => {
 }
 
 /** The result of a request, with what the author needs to know about an error. */
-const told = ({ error }: Outcome = { faults: [] }): string => {
+const outcomeText = ({ error }: Outcome = { faults: [] }): string => {
   if (error instanceof OAuthError)
     return `${error.code}: ${error.description}${error.reason === error.description ? '' : ` (${error.reason})`}`
   if (error instanceof Unavailable) return `Unavailable of ${error.component}: ${error.message}${causeOf(error)}`
@@ -63,8 +63,8 @@ const causeOf = ({ cause }: Error): string => (cause instanceof Error ? ` (${cau
 /** An honest request that fails because of an outage shows nothing about the grant. */
 const describeRefusal = (error: unknown): Pick<Finding, 'rule' | 'detail'> =>
   error instanceof OAuthError
-    ? { rule: 'refuses', detail: `refuses what it should give: ${told({ error, faults: [] })}` }
-    : { rule: 'unreachable', detail: `cannot decide: ${told({ error, faults: [] })}` }
+    ? { rule: 'refuses', detail: `refuses what it should give: ${outcomeText({ error, faults: [] })}` }
+    : { rule: 'unreachable', detail: `cannot decide: ${outcomeText({ error, faults: [] })}` }
 
 /** Services whose calls all fail like those of a store that is down. */
 const broken = (services: Partial<Services>): Partial<Services> =>
@@ -163,7 +163,7 @@ export const attackGrant = async (module: PluginModule, given: GrantAttack): Pro
       add({
         rule: 'state',
         attack: 'the same request again',
-        detail: `decides otherwise than at first: ${told(isSame(last, index) ? together : last)}`,
+        detail: `decides otherwise than at first: ${outcomeText(isSame(last, index) ? together : last)}`,
       })
   }
 
@@ -174,7 +174,7 @@ export const attackGrant = async (module: PluginModule, given: GrantAttack): Pro
       add({
         rule: 'outage',
         attack: 'with every service down',
-        detail: `tells an outage as something else: ${told(outcome)}`,
+        detail: `tells an outage as something else: ${outcomeText(outcome)}`,
       })
   }
   return { requests, findings: [...findings.values()] }
@@ -184,9 +184,9 @@ const readOptions = async (module: PluginModule, options: unknown): Promise<unkn
   if (module.options === undefined) return undefined
   const result = await module.options['~standard'].validate(options ?? {})
   if (result.issues === undefined) return result.value
-  const told = result.issues.map(({ path = [], message }) => {
+  const outcomeText = result.issues.map(({ path = [], message }) => {
     const keys = path.map((part) => String(typeof part === 'object' ? part.key : part))
     return `${['options', ...keys].join('.')}: ${message}`
   })
-  throw new Error(`the options are wrong: ${told.join('; ')}`)
+  throw new Error(`the options are wrong: ${outcomeText.join('; ')}`)
 }

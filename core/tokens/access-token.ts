@@ -77,10 +77,10 @@ export const prepareAccessToken = (
   })
   const claims = concealPeople(client, open, subjects, 'sealed')
   const { sub } = claims
-  const told = sub !== subject && typeof sub === 'string' ? { pairwiseSubject: sub } : undefined
+  const pairwise = sub !== subject && typeof sub === 'string' ? { pairwiseSubject: sub } : undefined
   // The size is measured only when something can be left out, because signing checks it again.
-  if (userinfoClaims.length === 0 && ofPerson === undefined) return { ...told, claims, dropped: [] }
+  if (userinfoClaims.length === 0 && ofPerson === undefined) return { ...pairwise, claims, dropped: [] }
   const optional = { ...entriesOf(userinfoClaims), ...ofPerson }
   const dropped = findTooLarge(ring, accessTokenProfile, accessTokenAlg, claims, optional)
-  return { ...told, claims: dropped.length === 0 ? claims : withoutNames(claims, ofPerson ?? {}, dropped), dropped }
+  return { ...pairwise, claims: dropped.length === 0 ? claims : withoutNames(claims, ofPerson ?? {}, dropped), dropped }
 }

@@ -55,7 +55,7 @@ export const createSignLogoutToken = ({
       events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
     }
     const by = { priority: 'machine', clientId: client.client_id, signal } as const
-    const told = concealPeople(client, claims, subjects, 'unsealed')
-    return sign(logoutTokenProfile, client.id_token_signed_response_alg ?? idTokenAlg, told, by)
+    const concealed = concealPeople(client, claims, subjects, 'unsealed')
+    return sign(logoutTokenProfile, client.id_token_signed_response_alg ?? idTokenAlg, concealed, by)
   }
 }

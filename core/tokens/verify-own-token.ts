@@ -5,6 +5,7 @@ import { findTimeFault } from '../jose/claim-times.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
 import type { KeyPurpose, KeyRing, PublishedKey } from '../keys/ports.js'
 import { verifySignature } from '../jose/verify-signature.js'
+import { idTokenProfile } from './profiles.js'
 
 export interface OwnTokenExpectation {
   readonly ring: Pick<KeyRing, 'publishedKey'>
@@ -63,4 +64,18 @@ export const isInTime = (
 ): boolean => {
   const fault = findTimeFault(claims, rules)
   return claims['iat'] !== undefined && (fault === undefined || (fault === 'expired' && rules.expired === 'accepted'))
+}
+
+const maxHintLength = 8192
+
+/**
+ * Returns whom an `id_token_hint` names. The hint must be an ID token of this issuer, but may have expired (OIDC Core
+ * §3.1.2.1).
+ */
+export const verifyIdTokenHint = async (token: string, expected: OwnTokenVerification) => {
+  if (token.length > maxHintLength) return undefined
+  const verified = await verifyOwnToken(token, { ...expected, ...idTokenProfile, expired: 'accepted' })
+  const { sub, aud, sid } = verified?.claims ?? {}
+  if (typeof sub !== 'string' || typeof aud !== 'string') return undefined
+  return { sub, aud, ...(typeof sid === 'string' && { sid }) }
 }

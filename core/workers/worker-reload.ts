@@ -53,7 +53,7 @@ export const createWorkerReload = (
       body: JSON.stringify({ error_description: message }),
     }))
 
-  const tellApart = (outcomes: readonly Outcome[]): WorkerAnswer => {
+  const answerPartial = (outcomes: readonly Outcome[]): WorkerAnswer => {
     const failed = outcomes.filter(({ status }) => status !== 200)
     const reloaded = outcomes.filter(({ status }) => status === 200).map(({ worker }) => worker)
     const not_reloaded = failed.map(({ worker }) => worker)
@@ -83,7 +83,7 @@ export const createWorkerReload = (
     const leading = await ask(first, form)
     if (leading.status !== 200) return leading
     const outcomes = [leading, ...(await Promise.all(others.map((worker) => askOther(worker, form))))]
-    if (outcomes.some(({ status }) => status !== 200)) return tellApart(outcomes)
+    if (outcomes.some(({ status }) => status !== 200)) return answerPartial(outcomes)
     differ(undefined)
     // The log and readiness show the result.
     void pool.resume()

@@ -25,7 +25,7 @@ const isId = (id: string) => id.length > 0 && id.length <= 512
 
 /** A folder for each record, in it a file for each version. A version is written once: `link` fails where one is. */
 const openTable = (path: string, clock: Clock, component: string) => {
-  const underWay = new Set<Promise<unknown>>()
+  const inFlight = new Set<Promise<unknown>>()
   let closed = false
 
   const call = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -34,8 +34,8 @@ const openTable = (path: string, clock: Clock, component: string) => {
       if (codeOf(error) === undefined) throw error
       throw new Unavailable(component, 'unknown', 'the files cannot be used', { cause: error })
     })
-    underWay.add(working)
-    return working.finally(() => underWay.delete(working))
+    inFlight.add(working)
+    return working.finally(() => inFlight.delete(working))
   }
 
   const folderOf = (collection: string, id: string) =>
@@ -86,7 +86,7 @@ const openTable = (path: string, clock: Clock, component: string) => {
 
   const close = async () => {
     closed = true
-    await Promise.allSettled(underWay)
+    await Promise.allSettled(inFlight)
   }
 
   return { find, update, list, close }

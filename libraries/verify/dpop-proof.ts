@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { isSameTarget } from '../wire/htu.js'
 import { isOfType } from '../wire/media-type.js'
-import { mostIdLength } from '../wire/request-claims.js'
+import { maxIdLength } from '../wire/request-claims.js'
 import { importIssuerKey, type IssuerKey } from './issuer-key.js'
 import { readCompact, type JsonObject } from './jws.js'
 import { membersOf } from './public-jwk.js'
@@ -13,7 +13,7 @@ const maxAge = 60
 /** Characters. */
 const longestProof = 4096
 /** How many keys are cached, because importing one takes as long as a verification. */
-const mostKeys = 10_000
+const maxKeysKept = 10_000
 
 /** What a proof must be about. */
 export interface Proven {
@@ -46,7 +46,7 @@ export const createDpopProofs = (skew: number) => {
     const key = importIssuerKey(members)
     if (!key) throw new TokenRefused('bad_proof_key')
     const [oldest] = keys.keys()
-    if (keys.size >= mostKeys && oldest !== undefined) keys.delete(oldest)
+    if (keys.size >= maxKeysKept && oldest !== undefined) keys.delete(oldest)
     keys.set(jkt, key)
     return key
   }
@@ -63,7 +63,7 @@ export const createDpopProofs = (skew: number) => {
     if (!key.verifies(header['alg'], input, signature)) throw new TokenRefused('bad_proof')
 
     const { htm, htu, ath, iat, jti, nonce } = payload
-    if (typeof jti !== 'string' || jti === '' || jti.length > mostIdLength) throw new TokenRefused('malformed_proof')
+    if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) throw new TokenRefused('malformed_proof')
     if (htm !== method) throw new TokenRefused('method_mismatch')
     if (typeof htu !== 'string' || !isSameTarget(htu, url)) throw new TokenRefused('target_mismatch')
     if (ath !== hash('sha256', accessToken, 'base64url')) throw new TokenRefused('token_mismatch')

@@ -1,5 +1,5 @@
 import { attestationHeader, messageSignatureTag } from '../wire/names.js'
-import { isTime, mostIdLength } from '../wire/request-claims.js'
+import { isTime, maxIdLength } from '../wire/request-claims.js'
 import { signatureBase, type CoveredComponents } from '../wire/signature-base.js'
 import type { Message } from './message.js'
 import type { Proof } from './proof.js'
@@ -67,7 +67,7 @@ export const readHttpMessageSignature = (message: Message, origin: string): Proo
   const id = said.get('nonce') ?? ''
   const hasAlg = said.has('alg')
   if (hasAlg && said.get('alg') !== 'ecdsa-p256-sha256') throw refused('bad_alg')
-  if (!isTime(created) || !isTime(expires) || id === '' || id.length > mostIdLength) throw refused('malformed')
+  if (!isTime(created) || !isTime(expires) || id === '' || id.length > maxIdLength) throw refused('malformed')
   if (!said.has('keyid') || said.size !== (hasAlg ? 6 : 5)) throw refused('malformed')
 
   const values = componentsOf(message, origin)

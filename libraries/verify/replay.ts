@@ -23,13 +23,13 @@ export interface MemoryReplayGuardOptions {
    */
   readonly most?: number
   /** Maximum number of one device. Default: a tenth of `most`. */
-  readonly mostOfOne?: number
+  readonly maxOfOne?: number
 }
 
 /** For a single process. Throws a `TypeError` for unknown options. */
 export const memoryReplayGuard = (options: MemoryReplayGuardOptions = {}): ReplayGuard => {
-  checkMembers('options', options, { clock: kinds.call, most: kinds.amount, mostOfOne: kinds.amount })
-  const { clock = Date.now, most = 1_000_000, mostOfOne = Math.ceil(most / 10) } = options
+  checkMembers('options', options, { clock: kinds.call, most: kinds.amount, maxOfOne: kinds.amount })
+  const { clock = Date.now, most = 1_000_000, maxOfOne = Math.ceil(most / 10) } = options
   const seen = new Set<string>()
   const counts = new Map<string, number>()
   /** Keyed by the second after which they are forgotten. */
@@ -62,7 +62,7 @@ export const memoryReplayGuard = (options: MemoryReplayGuardOptions = {}): Repla
       if (end < sweptTo || seen.has(key)) return false
       const owner = ownerOf(key)
       const count = counts.get(owner) ?? 0
-      if (seen.size >= most || count >= mostOfOne) throw refused('replay_guard_full')
+      if (seen.size >= most || count >= maxOfOne) throw refused('replay_guard_full')
       seen.add(key)
       counts.set(owner, count + 1)
       const ending = ends.get(end)

@@ -13,7 +13,7 @@ export interface Requirements {
 }
 
 /** The requirements in the form of challenges. */
-export interface ToldRequirements {
+export interface ChallengeParameters {
   readonly scope: string | undefined
   readonly acrValues: string | undefined
   readonly maxAge: number | undefined
@@ -25,7 +25,7 @@ const words = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/
 const members = { scope: kinds.text, acrValues: kinds.list, maxAge: kinds.number }
 
 /** Throws a `TypeError` for values that a challenge cannot express, and for unknown members. */
-export const tellRequirements = (needed: Requirements): ToldRequirements => {
+export const challengeParameters = (needed: Requirements): ChallengeParameters => {
   checkMembers('requirements', needed, members)
   const { scope, acrValues, maxAge } = needed
   if (scope !== undefined && !words.test(scope)) throw new TypeError('scope is not a list of scopes')

@@ -13,7 +13,7 @@ import { readMessage, tokenHeaders, type Given, type Message } from './message.j
 import { originOf } from './origin.js'
 import { outage } from './refusal.js'
 import { memoryReplayGuard, type ReplayGuard } from './replay.js'
-import { checkRequirements, tellRequirements, type Requirements } from './requirements.js'
+import { checkRequirements, challengeParameters, type Requirements } from './requirements.js'
 import { answerOf, TokenRefused } from './token-refusal.js'
 
 export interface ResourceServerOptions {
@@ -144,7 +144,7 @@ export const createResourceServer = (options: ResourceServerOptions): ResourceSe
 
   return {
     requireAccessToken(needed = {}) {
-      const told = tellRequirements(needed)
+      const parameters = challengeParameters(needed)
       return {
         async check(request, given) {
           let scheme: Credentials['scheme'] | undefined
@@ -156,7 +156,7 @@ export const createResourceServer = (options: ResourceServerOptions): ResourceSe
             const found = await check(request, message, sent, needed)
             return { ...found, headers: nonce === undefined ? {} : { 'dpop-nonce': nonce } }
           } catch (error) {
-            throw answerOf(error, { scheme, algs: proofAlgorithms, nonce, ...told })
+            throw answerOf(error, { scheme, algs: proofAlgorithms, nonce, ...parameters })
           }
         },
       }

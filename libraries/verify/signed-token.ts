@@ -27,7 +27,7 @@ interface Known<T> {
 }
 
 /** How many verified tokens are cached, at about 3 kB each. */
-const mostKnown = 10_000
+const maxKnownTokens = 10_000
 
 /** Verifies tokens of trusted issuers, and caches verified ones while their key is published. */
 export const createSignedTokenReader = <T extends SignedToken>(options: SignedTokenOptions<T>) => {
@@ -35,9 +35,9 @@ export const createSignedTokenReader = <T extends SignedToken>(options: SignedTo
   const known = new Map<string, Known<T>>()
 
   const remember = (text: string, verified: Known<T>, now: number): void => {
-    if (known.size >= mostKnown)
+    if (known.size >= maxKnownTokens)
       for (const [old, { token }] of known) {
-        if (known.size < mostKnown && now <= token.expiresAt + skew) break
+        if (known.size < maxKnownTokens && now <= token.expiresAt + skew) break
         known.delete(old)
       }
     known.set(text, verified)

@@ -42,8 +42,8 @@ interface Entry {
 
 /** Limit for the answer and for the decompressed list: four million devices with one bit each. */
 const mostBytes = 1_048_576
-const mostInflated = 524_288
-const mostLists = 64
+const maxInflatedBytes = 524_288
+const maxLists = 64
 /** Seconds that a list without a `ttl` is cached, and the longest time for any list. */
 const defaultTtl = 300
 const longestTtl = 86_400
@@ -79,7 +79,7 @@ export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions):
     let entry = entries.get(place)
     if (!entry) {
       const [oldest] = entries.keys()
-      if (entries.size >= mostLists && oldest !== undefined) entries.delete(oldest)
+      if (entries.size >= maxLists && oldest !== undefined) entries.delete(oldest)
       entries.set(place, (entry = { list: undefined, running: undefined, failedAt: -Infinity, failure: undefined }))
     }
     const { list, failedAt, failure } = entry
@@ -117,5 +117,5 @@ const readList = async (list: unknown): Promise<Pick<StatusList, 'bytes' | 'bits
   const compressed = typeof lst === 'string' ? readBase64url(lst) : undefined
   if ((bits !== 1 && bits !== 2 && bits !== 4 && bits !== 8) || !compressed)
     throw new Error('This is not a status list.')
-  return { bits, bytes: await unzip(compressed, { maxOutputLength: mostInflated }) }
+  return { bits, bytes: await unzip(compressed, { maxOutputLength: maxInflatedBytes }) }
 }

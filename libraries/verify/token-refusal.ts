@@ -91,14 +91,14 @@ const challengesOf = (reason: TokenRefusalReason, challenge: Challenge): string 
   const { scheme, algs, scope, acrValues, maxAge } = challenge
   const [, error, description] = refusals[reason]
   const stepUp = reason === 'insufficient_user_authentication'
-  const told = Object.entries({
+  const parameters = Object.entries({
     error,
     error_description: error && description,
     scope: reason === 'insufficient_scope' ? scope : undefined,
     acr_values: stepUp ? acrValues : undefined,
     max_age: stepUp && maxAge !== undefined ? String(maxAge) : undefined,
   }).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`${name}="${value}"`]))
-  const dpop = ['DPoP', [...(scheme === 'DPoP' ? told : []), `algs="${algs}"`].join(', ')].join(' ')
-  const bearer = ['Bearer', ...(scheme === 'DPoP' || told.length === 0 ? [] : [told.join(', ')])].join(' ')
+  const dpop = ['DPoP', [...(scheme === 'DPoP' ? parameters : []), `algs="${algs}"`].join(', ')].join(' ')
+  const bearer = ['Bearer', ...(scheme === 'DPoP' || parameters.length === 0 ? [] : [parameters.join(', ')])].join(' ')
   return scheme === 'DPoP' ? `${dpop}, ${bearer}` : `${bearer}, ${dpop}`
 }

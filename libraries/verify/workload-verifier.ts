@@ -10,7 +10,7 @@ import {
   workloadProofScheme,
   workloadProofType,
 } from '../wire/names.js'
-import { isTime, mostIdLength } from '../wire/request-claims.js'
+import { isTime, maxIdLength } from '../wire/request-claims.js'
 import type { Fetch } from './fetch-text.js'
 import { readCompact } from './jws.js'
 import { checkKeySources, createKeySets } from './key-sets.js'
@@ -86,7 +86,7 @@ export const createWorkloadVerifier = (options: WorkloadVerifierOptions): Worklo
     if (header['alg'] !== by.alg) throw new WorkloadRefused('bad_alg')
     if (!by.key.verifies(by.alg, input, signature)) throw new WorkloadRefused('bad_signature')
     const { aud, exp, jti, wth, tth } = payload
-    if (!isTime(exp) || typeof jti !== 'string' || jti === '' || jti.length > mostIdLength)
+    if (!isTime(exp) || typeof jti !== 'string' || jti === '' || jti.length > maxIdLength)
       throw new WorkloadRefused('malformed')
     if (now > exp + skew) throw new WorkloadRefused('signature_expired')
     if (exp > now + longestLifetimeSeconds + skew) throw new WorkloadRefused('lifetime_too_long')

@@ -35,7 +35,7 @@ export const splitTarget = (target: string): RequestTarget => {
 }
 
 /** Longer ids are refused, because ids have to be remembered. */
-export const mostIdLength = 256
+export const maxIdLength = 256
 
 /** Why a request signature does not belong to a request. These are the names of the refusals. */
 export type RequestMismatch = 'method_mismatch' | 'path_mismatch' | 'audience_mismatch' | 'query_mismatch'
@@ -52,7 +52,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 export const readRequestClaims = (payload: Readonly<Record<string, unknown>>): RequestClaims | undefined => {
   const { iat, exp, jti, mth, pth, aud, qsh, bdh } = payload
   if (!isTime(iat) || !isTime(exp) || !isHash(qsh) || !isHash(bdh)) return undefined
-  if (!isText(jti) || jti === '' || jti.length > mostIdLength) return undefined
+  if (!isText(jti) || jti === '' || jti.length > maxIdLength) return undefined
   if (!isText(mth) || !isText(pth) || !isText(aud)) return undefined
   return { iat, exp, jti, mth, pth, aud, ...(qsh !== undefined && { qsh }), ...(bdh !== undefined && { bdh }) }
 }

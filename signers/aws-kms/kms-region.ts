@@ -32,15 +32,15 @@ export interface KmsRegion {
   /** Like `call`, with one attempt only, for requests that must not happen twice. */
   callOnce<T>(call: KmsCall<T>): Promise<T>
   /** Records that it did not answer. It is then tried after the others for a while. */
-  rest(): void
-  isResting(): boolean
+  coolDown(): void
+  isCoolingDown(): boolean
   close(): void
 }
 
 /** The fraction of a call's time that one attempt may take, so that a second attempt fits after a dead connection. */
 const attemptShare = 0.6
 /** Milliseconds. */
-const restTime = 10_000
+const cooldownMs = 10_000
 const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRegion => {
@@ -66,7 +66,7 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
     })
   const client = newClient(attempts)
   const single = newClient(1)
-  let restingUntil = 0
+  let cooldownUntil = 0
 
   const name = async (): Promise<string> => {
     try {
@@ -95,10 +95,10 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
     name,
     call: (call) => ask(client, call),
     callOnce: (call) => ask(single, call),
-    rest() {
-      restingUntil = services.clock() + restTime
+    coolDown() {
+      cooldownUntil = services.clock() + cooldownMs
     },
-    isResting: () => services.clock() < restingUntil,
+    isCoolingDown: () => services.clock() < cooldownUntil,
     close() {
       client.destroy()
       single.destroy()

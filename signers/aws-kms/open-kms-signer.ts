@@ -97,8 +97,8 @@ export const inTurn = async <T>(
   ask: (region: KmsRegion, milliseconds: number) => Promise<T>,
 ): Promise<T> => {
   const end = performance.now() + milliseconds
-  const awake = regions.filter((region) => !region.isResting())
-  const ordered = [...awake, ...regions.filter((region) => !awake.includes(region))]
+  const available = regions.filter((region) => !region.isCoolingDown())
+  const ordered = [...available, ...regions.filter((region) => !available.includes(region))]
   let failure: Unavailable | undefined
   for (const [index, region] of ordered.entries()) {
     const share = (end - performance.now()) / (ordered.length - index)
@@ -107,7 +107,7 @@ export const inTurn = async <T>(
       return await ask(region, share)
     } catch (error) {
       if (signal.aborted || !(error instanceof Unavailable)) throw error
-      region.rest()
+      region.coolDown()
       failure ??= error
     }
   }

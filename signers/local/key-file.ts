@@ -8,7 +8,7 @@ import { KeyRefused, keyTypes, Unavailable, type KeyType } from '../../core/api/
 const component = 'signers.local'
 /** An RSA key of 4096 bits is a PEM of 3.3 KiB. */
 const maxFileBytes = 16 * 1024
-const forOthers = 0o077
+const groupAndOthersMode = 0o077
 
 const errorCode = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
 
@@ -42,7 +42,7 @@ export const checkDirectory = async (directory: string): Promise<void> => {
   try {
     const found = await stat(directory)
     if (!found.isDirectory()) throw new KeyRefused(`${directory} is not a directory`)
-    if ((found.mode & forOthers) !== 0)
+    if ((found.mode & groupAndOthersMode) !== 0)
       throw new KeyRefused(`${directory} is open to other users; run: chmod 700 ${directory}`)
   } catch (error) {
     if (errorCode(error) === 'ENOENT') throw new KeyRefused(`the directory ${directory} does not exist`)
@@ -62,7 +62,8 @@ export const readKeyFile = async (directory: string, ref: string): Promise<KeyOb
     // Checks the opened file, so that it cannot be exchanged between the check and the reading.
     const found = await file.stat()
     if (!found.isFile()) throw new KeyRefused(`${path} is not a file`)
-    if ((found.mode & forOthers) !== 0) throw new KeyRefused(`${path} is open to other users; run: chmod 600 ${path}`)
+    if ((found.mode & groupAndOthersMode) !== 0)
+      throw new KeyRefused(`${path} is open to other users; run: chmod 600 ${path}`)
     if (found.size > maxFileBytes) throw new KeyRefused(`${path} is too large for a key`)
     await checkDirectory(directory)
     return parseKey(path, await file.readFile())

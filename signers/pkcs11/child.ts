@@ -18,7 +18,7 @@ const end = (): void => {
 }
 
 /** A parent that cannot be reached is gone, even if this shows before the channel closes. */
-const tell = (report: ChildReport): void => {
+const send = (report: ChildReport): void => {
   process.send?.(report, (error) => {
     if (error !== null) end()
   })
@@ -35,10 +35,10 @@ const startThread = (data: ThreadData, { ready, denied, ended }: ThreadEvents): 
   thread.on('message', (report: ThreadReport) => {
     if (report.event === 'ready') ready()
     else if (report.event === 'denied') denied(report.reason)
-    else tell(report)
+    else send(report)
   })
   thread.on('error', (error: Error) =>
-    tell({ event: 'failed', failure: { kind: 'reset', message: `a thread of the child failed: ${error.message}` } }),
+    send({ event: 'failed', failure: { kind: 'reset', message: `a thread of the child failed: ${error.message}` } }),
   )
   thread.on('exit', ended)
 }
@@ -52,8 +52,8 @@ process.once('message', (options: ChildOptions) => {
   let open = options.sessions
   let running = 0
 
-  const settle = (): void => {
-    if (--open === 0) tell({ event: 'ready', sessions, ...(shortage !== undefined && { shortage }) })
+  const countOpened = (): void => {
+    if (--open === 0) send({ event: 'ready', sessions, ...(shortage !== undefined && { shortage }) })
   }
   const start = (session: number, attempt = 0): void => {
     running++
@@ -61,15 +61,15 @@ process.once('message', (options: ChildOptions) => {
       { options, fd: firstFd + session, gate, first: session === 0 },
       {
         ready: () => {
-          if (attempt > 0) return tell({ event: 'joined', session })
+          if (attempt > 0) return send({ event: 'joined', session })
           sessions.push(session)
-          settle()
+          countOpened()
           // The first session initialises the library and logs in for all.
           if (session === 0) for (let index = 1; index < options.sessions; index++) start(index)
         },
         denied: (reason) => {
           shortage ??= reason
-          if (attempt === 0) settle()
+          if (attempt === 0) countOpened()
           setTimeout(() => start(session, attempt + 1), Math.min(askAgainMs.last, askAgainMs.first * 2 ** attempt))
         },
         ended: () => {

@@ -9,7 +9,7 @@ import type { SignatureQueue } from './signature-queue.js'
 const startMs = 15_000
 const backoffMs = { first: 100, last: 5000 } as const
 /** A child that was ready for this long did not fail to start. */
-const soundMs = 1000
+const healthyMs = 1000
 const sweepMs = 25
 
 export interface SupervisorOptions {
@@ -75,15 +75,15 @@ const startAgain = (kept: Kept, why: Failure): void => {
   clearInterval(kept.sweeping)
   kept.queue.disconnect(errorOf(why))
   if (kept.closed) return
-  const said = endings[why.kind]
-  if (said !== undefined) return log.error(said, { reason: why.message })
-  if (performance.now() - kept.readyAt > soundMs) kept.attempts = 0
+  const ending = endings[why.kind]
+  if (ending !== undefined) return log.error(ending, { reason: why.message })
+  if (performance.now() - kept.readyAt > healthyMs) kept.attempts = 0
   kept.readyAt = Infinity
   const delay = Math.min(backoffMs.last, backoffMs.first * 2 ** kept.attempts++) * (0.75 + Math.random() / 2)
   // A token that stays away deserves one line, not one every five seconds.
-  const tell = why.message === kept.logged ? log.debug : log.warn
+  const logRestart = why.message === kept.logged ? log.debug : log.warn
   kept.logged = why.message
-  tell('The PKCS#11 process is being restarted.', { reason: why.message, delay_ms: Math.round(delay) })
+  logRestart('The PKCS#11 process is being restarted.', { reason: why.message, delay_ms: Math.round(delay) })
   kept.pause = setTimeout(() => {
     kept.pause = undefined
     start(kept).catch(() => undefined)
@@ -121,7 +121,7 @@ const connect = (
     )
   kept.shortageLogged = shortage !== undefined
   // Before anything is signed, each session reads the public halves again.
-  for (const key of kept.keys.values()) for (const channel of channels) void tellOf(kept, key, channel)
+  for (const key of kept.keys.values()) for (const channel of channels) void openKeyOn(kept, key, channel)
   queue.connect(channels)
   kept.sweptAt = performance.now()
   kept.sweeping = setInterval(() => sweep(kept, of), sweepMs)
@@ -134,13 +134,13 @@ const join = (kept: Kept, of: ForkedChild, session: number): void => {
   const { log, child: settings } = kept.options
   const joined = channelOf(kept, of, session)
   kept.channels = [...kept.channels, ...joined]
-  for (const key of kept.keys.values()) for (const channel of joined) void tellOf(kept, key, channel)
+  for (const key of kept.keys.values()) for (const channel of joined) void openKeyOn(kept, key, channel)
   kept.queue.connect(kept.channels)
   if (kept.closed) for (const channel of joined) channel.end()
   log.info('The token grants a further session.', { sessions: kept.channels.length, asked_for: settings.sessions })
 }
 
-export const tellOf = async (
+export const openKeyOn = async (
   { options: { deadlineMs, log } }: Kept,
   key: OpenRequest,
   channel: SessionChannel,

@@ -196,7 +196,7 @@ const generate = (lib: PKCS11, session: Handle, label: string, alg: JwsAlg, full
 }
 
 /** Whether the token, not the template, is the reason for the failure. */
-const hopeless = (error: unknown): boolean =>
+const isPermanent = (error: unknown): boolean =>
   [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_MECHANISM_INVALID].includes(codeOf(error))
 
 /**
@@ -225,7 +225,7 @@ const attemptTwice = <T>(attempt: (full: boolean) => T): T => {
   try {
     return attempt(true)
   } catch (error) {
-    if (hopeless(error)) throw error
+    if (isPermanent(error)) throw error
     return attempt(false)
   }
 }

@@ -131,7 +131,7 @@ const serve = (session: TokenSession): void => {
 }
 
 /** Errors at the end do not matter, because the process exits in any case. */
-const quietly = (finalize: () => void): void => {
+const ignoreErrors = (finalize: () => void): void => {
   try {
     finalize()
   } catch {
@@ -147,7 +147,7 @@ try {
     report({ event: 'ready' })
     serve(session)
   } finally {
-    quietly(finalize)
+    ignoreErrors(finalize)
   }
 } catch (error) {
   const failure = failureOf(error)

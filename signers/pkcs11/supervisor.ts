@@ -1,5 +1,5 @@
 import { Unavailable, until } from '../../core/api/signer.js'
-import { endings, nameOf, start, tellOf, type Kept, type SupervisorOptions } from './kept-child.js'
+import { endings, nameOf, start, openKeyOn, type Kept, type SupervisorOptions } from './kept-child.js'
 import type { ControlRequest, ControlResults, OpenRequest } from './protocol.js'
 import { component, errorOf, type SessionChannel } from './session-channel.js'
 import { createSignatureQueue, type SignatureQueue } from './signature-queue.js'
@@ -47,7 +47,7 @@ const adopt = async (kept: Kept, key: OpenRequest, signal: AbortSignal): Promise
   const known = kept.keys.get(name)
   if (known !== undefined) return known.number
   kept.keys.set(name, key)
-  const adopted = Promise.all(kept.channels.map((channel) => tellOf(kept, key, channel)))
+  const adopted = Promise.all(kept.channels.map((channel) => openKeyOn(kept, key, channel)))
   await until(signal, () => adopted)
   return key.number
 }

@@ -65,7 +65,7 @@ interface Commits {
   /** All that are not settled, the oldest first. */
   readonly waiting: Set<Pending>
   /** A transaction is being written. */
-  underway: boolean
+  writing: boolean
   /** `drain` runs in the next turn of the event loop. */
   scheduled: boolean
   watchdog: NodeJS.Timeout | undefined
@@ -83,7 +83,7 @@ const maxQueue = 16 * maxBatch
 const anchor = Buffer.from([1])
 
 const schedule = (commits: Commits): void => {
-  if (commits.scheduled || commits.underway || commits.queue.length === 0) return
+  if (commits.scheduled || commits.writing || commits.queue.length === 0) return
   commits.scheduled = true
   setImmediate(drain, commits)
 }
@@ -242,12 +242,12 @@ const planBatch = (commits: Commits): readonly Write[] => {
 const drain = (commits: Commits): void => {
   commits.scheduled = false
   const writes = planBatch(commits)
-  commits.underway = writes.length > 0
-  if (commits.underway) {
+  commits.writing = writes.length > 0
+  if (commits.writing) {
     const committed = commit(commits, writes)
     exitInSpiteOf(committed)
     void committed.finally(() => {
-      commits.underway = false
+      commits.writing = false
       schedule(commits)
     })
   }
@@ -268,7 +268,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
     disk,
     queue: [],
     waiting: new Set(),
-    underway: false,
+    writing: false,
     scheduled: false,
     watchdog: undefined,
   }

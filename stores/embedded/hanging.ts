@@ -8,18 +8,18 @@ const hangingMs = 1_000
 export const exitInSpiteOf = (work: Promise<unknown>): void => {
   if (!isWatching) process.once('exit', killIfHanging)
   isWatching = true
-  underway.set(work, performance.now())
-  const end = () => void underway.delete(work)
+  inFlight.set(work, performance.now())
+  const end = () => void inFlight.delete(work)
   work.then(end, end)
 }
 
 /** When each started. */
-const underway = new Map<Promise<unknown>, number>()
+const inFlight = new Map<Promise<unknown>, number>()
 let isWatching = false
 
 const killIfHanging = (): void => {
   const now = performance.now()
-  if (![...underway.values()].some((since) => now - since > hangingMs)) return
+  if (![...inFlight.values()].some((since) => now - since > hangingMs)) return
   process.kill(process.pid, 'SIGKILL')
   // The first process of a container cannot kill itself.
   process.abort()

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 const maxCompositeBytes = 1_000
 const maxIdLength = 512
 /** This many characters fit into `maxCompositeBytes`, whichever they are. */
-const surelyShort = 300
+const maxUnhashedLength = 300
 /** Prefix of ids that are not well-formed UTF-16. No UTF-8 text has this byte, so they stay apart from all others. */
 const illFormed = Buffer.from([0xff])
 
@@ -28,7 +28,7 @@ export const newRecordKey = (collection: string, id: string): Buffer => {
 
 /** The key of an id within a namespace. Both may have any length; keys that are too long are hashed. */
 export const compositeKey = (collection: string, namespace: string, id: string): Buffer => {
-  if (namespace.length + id.length <= surelyShort && namespace.isWellFormed() && id.isWellFormed())
+  if (namespace.length + id.length <= maxUnhashedLength && namespace.isWellFormed() && id.isWellFormed())
     return Buffer.from(`${collection}\0=${namespace.length}:${namespace}${id}`)
   // The length distinguishes `a` + `bc` from `ab` + `c`.
   const bytes = Buffer.concat([Buffer.from(`${namespace.length}:`), idBytes(namespace), idBytes(id)])

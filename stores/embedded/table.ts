@@ -49,7 +49,7 @@ const findLive = (environment: Environment, key: Buffer, now: number): Envelope 
 }
 
 export const createTable = (environment: Environment, clock: Clock, component: string): OpenTable => {
-  const underway = new Set<Promise<unknown>>()
+  const inFlight = new Set<Promise<unknown>>()
   let closed = false
 
   const checkOpen = () => {
@@ -82,16 +82,16 @@ export const createTable = (environment: Environment, clock: Clock, component: s
     update: async (key, decide, essential) => {
       checkOpen()
       const change = environment.committer.submit({ key, clock, component, decide, essential: essential !== undefined })
-      underway.add(change)
+      inFlight.add(change)
       try {
         return await change
       } finally {
-        underway.delete(change)
+        inFlight.delete(change)
       }
     },
     close: async () => {
       closed = true
-      await Promise.allSettled(underway)
+      await Promise.allSettled(inFlight)
     },
   }
 }

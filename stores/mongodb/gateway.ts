@@ -28,7 +28,7 @@ export interface GatewayOptions {
 
 export const createGateway = ({ db, clock, component, deadlineMs }: GatewayOptions): Gateway => {
   const { client } = db
-  const underway = new Set<Promise<unknown>>()
+  const inFlight = new Set<Promise<unknown>>()
   let closed = false
   let connecting: Promise<unknown> | undefined
 
@@ -65,16 +65,16 @@ export const createGateway = ({ db, clock, component, deadlineMs }: GatewayOptio
     call: async (access, work, limitMs = deadlineMs) => {
       if (closed) throw new Unavailable(component, 'no', 'the store is closed')
       const call = inTime(access, work, limitMs)
-      underway.add(call)
+      inFlight.add(call)
       try {
         return await call
       } finally {
-        underway.delete(call)
+        inFlight.delete(call)
       }
     },
     close: async () => {
       closed = true
-      await Promise.allSettled(underway)
+      await Promise.allSettled(inFlight)
     },
   }
 }

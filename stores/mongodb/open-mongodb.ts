@@ -26,7 +26,7 @@ export interface MongodbSettings {
   /** Its name in `Unavailable`: `storage.records`. */
   readonly component?: string
   /** Multiplies all time limits; default 1. For tests on a busy machine. */
-  readonly patience?: number
+  readonly timeoutFactor?: number
 }
 
 /** The driver's own limits are half a minute or none. All of these are below the gateway's limit for one answer. */
@@ -62,8 +62,8 @@ const explain = (uri: string, error: unknown): string => {
   return message === '' || repeats ? 'are the user name and the password percent-encoded?' : message
 }
 
-const createClient = (uri: string, patience: number, options: MongoClientOptions): MongoClient => {
-  const timeouts = Object.fromEntries(Object.entries(deadlines).map(([name, ms]) => [name, ms * patience]))
+const createClient = (uri: string, timeoutFactor: number, options: MongoClientOptions): MongoClient => {
+  const timeouts = Object.fromEntries(Object.entries(deadlines).map(([name, ms]) => [name, ms * timeoutFactor]))
   try {
     return new MongoClient(uri, { appName: 'signet', maxConnecting: 8, ...timeouts, ...intervals, ...options })
   } catch (error) {
@@ -104,14 +104,14 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
     max_size_mb = 1024,
     clock,
     component = 'storage.mongodb',
-    patience = 1,
+    timeoutFactor = 1,
   } = settings
-  const client = createClient(uri, patience, { maxPoolSize: max_pool_size })
+  const client = createClient(uri, timeoutFactor, { maxPoolSize: max_pool_size })
   const gateway = createGateway({
     db: client.db(database, durability),
     clock,
     component,
-    deadlineMs: answerMs * patience,
+    deadlineMs: answerMs * timeoutFactor,
   })
   const collections = new Set<string>()
   const known = (name: string): string => {
@@ -141,7 +141,7 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
     },
     ping: (signal) => ping(gateway, signal),
     schema: createSchema(gateway, collections, () =>
-      createClient(uri, patience, building).db(database, patientDurability),
+      createClient(uri, timeoutFactor, building).db(database, patientDurability),
     ),
     describe: () => describeServer(gateway),
     warnings: () => findWarnings(gateway),

@@ -3,7 +3,7 @@ import { isPassing } from './failure.js'
 import type { Gateway } from './gateway.js'
 
 /** The first batch of an answer holds 101 documents (command `find`, `batchSize`). */
-const mostAtOnce = 100
+const maxConcurrent = 100
 
 interface Wanted<D> {
   readonly id: string
@@ -47,7 +47,7 @@ export const createReader = <D extends StoredDocument>(
   const turn = (): void => {
     const all = waiting
     waiting = []
-    for (let start = 0; start < all.length; start += mostAtOnce) void answer(all.slice(start, start + mostAtOnce))
+    for (let start = 0; start < all.length; start += maxConcurrent) void answer(all.slice(start, start + maxConcurrent))
   }
 
   return (id: string): Promise<D | undefined> =>

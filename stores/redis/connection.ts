@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { Cluster } from 'ioredis'
 import { Unavailable, type Clock } from '../../core/api/storage.js'
 import { createClient, databaseOf, placeOf } from './client.js'
-import { describeServer, judge, memoryOf, readFacts, type Facts } from './facts.js'
+import { describeServer, findFault, memoryOf, readFacts, type Facts } from './facts.js'
 import { isLostMemory, isTimeout, reasonOf, unavailable } from './failure.js'
 import { joinEpoch, type Memory } from './memory.js'
 import type { RedisOptions } from './options.js'
@@ -61,7 +61,7 @@ interface Link extends ConnectionOptions {
   next: Promise<void> | undefined
   timer: NodeJS.Timeout | undefined
   closed: boolean
-  readonly underWay: Set<Promise<unknown>>
+  readonly inFlight: Set<Promise<unknown>>
 }
 
 /** Milliseconds until a connected but unfit server is examined again. */
@@ -94,7 +94,7 @@ const examine = async (link: Link): Promise<void> => {
     // The client continues in another database if this one cannot be selected.
     if (database !== 0) await client.call('SELECT', database)
     const reports = await Promise.all(nodesOf(link).map(readFacts))
-    const fault = reports.map((one) => judge(one, options)).find((one) => one !== undefined)
+    const fault = reports.map((one) => findFault(one, options)).find((one) => one !== undefined)
     if (fault !== undefined) throw refuse(link, fault)
     const joined = await joinEpoch({ client, nodes: nodesOf(link), markerKey, clock, known: link.known })
     // The examined connection is gone; the next one gets its own examination.
@@ -128,12 +128,12 @@ const reexamine = (link: Link): Promise<void> => {
   return link.examining
 }
 
-const track = async <T>({ underWay }: Link, work: Promise<T>): Promise<T> => {
-  underWay.add(work)
+const track = async <T>({ inFlight }: Link, work: Promise<T>): Promise<T> => {
+  inFlight.add(work)
   try {
     return await work
   } finally {
-    underWay.delete(work)
+    inFlight.delete(work)
   }
 }
 
@@ -204,7 +204,7 @@ const close = async (link: Link): Promise<void> => {
   if (link.closed) return
   link.closed = true
   clearTimeout(link.timer)
-  await Promise.allSettled(link.underWay)
+  await Promise.allSettled(link.inFlight)
   link.client.disconnect()
 }
 
@@ -244,7 +244,7 @@ export const openConnection = async (given: ConnectionOptions): Promise<Connecti
     next: undefined,
     timer: undefined,
     closed: false,
-    underWay: new Set(),
+    inFlight: new Set(),
   }
   followClient(link)
   await connect(link)

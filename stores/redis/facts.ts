@@ -16,7 +16,7 @@ export const readFacts = async (node: Redis): Promise<Facts> => {
 }
 
 /** Why the server must not be used, or undefined if it may. */
-export const judge = (facts: Facts, { cluster, sentinel, eviction_policy_acknowledged }: RedisOptions) => {
+export const findFault = (facts: Facts, { cluster, sentinel, eviction_policy_acknowledged }: RedisOptions) => {
   const version = facts?.get('redis_version')
   if (version !== undefined && Number.parseInt(version, 10) < 7) return `is version ${version}: 7 or later is needed`
   const mode = facts?.get('redis_mode')

@@ -37,7 +37,7 @@ const read = (marker: string): Memory | undefined => {
   return { epoch, since: Number(since), marker, scripts: scriptsOf(marker) }
 }
 
-const isWhole = async ({ scripts }: Memory, nodes: readonly Redis[]): Promise<boolean> => {
+const isIntact = async ({ scripts }: Memory, nodes: readonly Redis[]): Promise<boolean> => {
   const shas = Object.values(scripts).map(({ sha }) => sha)
   const known = await Promise.all(nodes.map((node) => node.script('EXISTS', ...shas)))
   return known.flat().every((one) => one === 1)
@@ -47,10 +47,10 @@ const isWhole = async ({ scripts }: Memory, nodes: readonly Redis[]): Promise<bo
 export const joinEpoch = async ({ client, nodes, markerKey, clock, known }: MemoryPlace): Promise<Memory> => {
   for (let round = 0; round < maxRounds; round += 1) {
     const marker = (await client.get(markerKey)) ?? ''
-    const standing = read(marker)
-    if (standing !== undefined && standing.since >= known && (await isWhole(standing, nodes))) return standing
+    const stored = read(marker)
+    if (stored !== undefined && stored.since >= known && (await isIntact(stored, nodes))) return stored
     // Each time is unique, even after the clock was set back: comparing them must show that something happened.
-    const since = Math.max(Math.ceil(clock()) + 1, (standing?.since ?? 0) + 1, known + 1)
+    const since = Math.max(Math.ceil(clock()) + 1, (stored?.since ?? 0) + 1, known + 1)
     const epoch = randomBytes(8).toString('base64url')
     const next = `${String(since)} ${epoch}`
     const scripts = scriptsOf(next)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createCompletion, shells } from '../../core/cli/completion.js'
 import { examples } from '../../core/cli/examples.js'
 import { createProgram } from '../../core/cli/program.js'
-import { cutMiddle, fitWidths } from '../../core/cli/table.js'
+import { truncateMiddle, fitWidths } from '../../core/cli/table.js'
 
 const program = createProgram()
 
@@ -125,7 +125,7 @@ describe('a table', () => {
 
   it('keeps the ends of a cell that is too long', () => {
     const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
-    expect(cutMiddle(arn, 21)).toBe('arn:aws:km…34567890ab')
-    expect(cutMiddle('short', 5)).toBe('short')
+    expect(truncateMiddle(arn, 21)).toBe('arn:aws:km…34567890ab')
+    expect(truncateMiddle('short', 5)).toBe('short')
   })
 })

@@ -7,7 +7,7 @@ import type { Passkey } from '../../core/interaction/factors/person-factor.js'
 import {
   createPersonFactors,
   factorId,
-  mostPasskeys,
+  maxPasskeys,
   userHandleOf,
   type PersonFactors,
 } from '../../core/interaction/factors/person-factors.js'
@@ -88,7 +88,7 @@ describe('factors of a person', () => {
   })
 
   it('keeps at most so many passkeys, names them, and removes one or all', async () => {
-    for (let made = 0; made < mostPasskeys; made++)
+    for (let made = 0; made < maxPasskeys; made++)
       expect(await factors.addPasskey('grace', passkey(`key-${String(made)}`))).toBe('added')
     expect(await factors.addPasskey('grace', passkey('one-more'))).toBe('full')
     const id = factorId(passkey('key-3'))
@@ -98,18 +98,18 @@ describe('factors of a person', () => {
     expect(await factors.remove('grace', '../../x')).toBeUndefined()
     expect(await factors.remove('grace', id)).toMatchObject({ name: 'Laptop' })
     expect(await factors.remove('grace', id)).toBeUndefined()
-    expect(await factors.removeAll('grace')).toHaveLength(mostPasskeys - 1)
+    expect(await factors.removeAll('grace')).toHaveLength(maxPasskeys - 1)
     expect(await factors.list('grace')).toEqual([])
     expect(await factors.list('carol')).toHaveLength(2)
   })
 
   it('are never more passkeys than there may be, however many come at once', async () => {
-    for (let made = 0; made < mostPasskeys - 2; made++) await factors.addPasskey('heidi', passkey(`first-${made}`))
+    for (let made = 0; made < maxPasskeys - 2; made++) await factors.addPasskey('heidi', passkey(`first-${made}`))
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, (_, index) => factors.addPasskey('heidi', passkey(`at-once-${index}`))),
     )
     const added = outcomes.filter((outcome) => outcome === 'added').length
     expect(added).toBeLessThanOrEqual(2)
-    expect(await factors.list('heidi')).toHaveLength(mostPasskeys - 2 + added)
+    expect(await factors.list('heidi')).toHaveLength(maxPasskeys - 2 + added)
   })
 })

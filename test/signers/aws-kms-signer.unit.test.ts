@@ -98,7 +98,7 @@ describe('what it asks', () => {
     own.fail({ fault: { latency: 30 }, action: 'Sign' })
     const signatures = await Promise.all(Array.from({ length: 12 }, () => signer.sign(message, never)))
     expect(signatures).toHaveLength(12)
-    expect(own.mostAtOnce()).toBe(3)
+    expect(own.maxConcurrent()).toBe(3)
     await provider[Symbol.asyncDispose]()
   })
 })

@@ -12,6 +12,6 @@ describeWith('mongodb', 'MongoDB', () => {
   afterAll(() => server[Symbol.asyncDispose]())
 
   storageContract('mongodb', (clock) =>
-    openMongodb({ uri: server.uri(), database: server.database, clock, patience: 20 }),
+    openMongodb({ uri: server.uri(), database: server.database, clock, timeoutFactor: 20 }),
   )
 })

@@ -29,7 +29,7 @@ describe('memoryReplayGuard', () => {
 
   it('VR28: is full rather than forgetful, and has room again when something has ended', () => {
     seconds = start
-    const guard = memoryReplayGuard({ clock, most: 3, mostOfOne: 3 })
+    const guard = memoryReplayGuard({ clock, most: 3, maxOfOne: 3 })
     for (const id of ['1', '2', '3']) expect(guard.claim(`a.${id}`, start + Number(id))).toBe(true)
     expect(() => guard.claim('b.1', start + 9)).toThrow(expect.objectContaining({ reason: 'replay_guard_full' }))
     expect(guard.claim('a.1', start + 1)).toBe(false)

@@ -49,8 +49,8 @@ export const createStatusIndexes = (options: StatusIndexesOptions): (() => Promi
   const claim = async (): Promise<void> => {
     const fresh = await ids.make(epochSeconds(clock) + listSeconds + tokenSeconds)
     const { list, given } = await lists.update(inUse, (current) => {
-      const goesOn = current !== undefined && current.given + blockSize <= indexCount && outlives(current.list)
-      const from = goesOn ? current : { list: fresh, given: 0 }
+      const hasIndexes = current !== undefined && current.given + blockSize <= indexCount && outlives(current.list)
+      const from = hasIndexes ? current : { list: fresh, given: 0 }
       return { result: from, write: { record: { list: from.list, given: from.given + blockSize } } }
     })
     const order = block?.list === list ? block.order : createIndexOrder(await ids.seed(list))

@@ -6,13 +6,13 @@ import { endOf } from './list-ids.js'
 /** A list as known in this process. */
 export interface ListHere {
   /** When the store was last asked, in milliseconds since the epoch. */
-  readonly lookedAt: number
+  readonly refreshedAt: number
   readonly bitmap: Readonly<Bitmap>
 }
 
 interface Kept {
-  lookedAt: number
-  looking: Promise<void> | undefined
+  refreshedAt: number
+  refreshing: Promise<void> | undefined
   readonly bitmap: Bitmap
 }
 
@@ -21,7 +21,7 @@ export interface ListsHere {
   /** Returns a list, which must be ours. It may not have been read from the store yet. */
   get(list: string): ListHere
   /** Loads revocations made by other processes. Concurrent callers share one query. Throws `Unavailable`. */
-  look(list: string): Promise<void>
+  refresh(list: string): Promise<void>
   /** Adds revocations made by this process. */
   revoked(list: string, indexes: readonly number[]): void
   /** How many lists are held here, and how many of their entries are revoked. */
@@ -35,7 +35,7 @@ export const createListsHere = (bits: RecordStore<string>, clock: Clock): ListsH
     const known = kept.get(list)
     if (known !== undefined) return known
     for (const old of kept.keys()) if (endOf(old) <= epochSeconds(clock)) kept.delete(old)
-    const opened: Kept = { lookedAt: -Infinity, looking: undefined, bitmap: createBitmap() }
+    const opened: Kept = { refreshedAt: -Infinity, refreshing: undefined, bitmap: createBitmap() }
     kept.set(list, opened)
     return opened
   }
@@ -43,7 +43,7 @@ export const createListsHere = (bits: RecordStore<string>, clock: Clock): ListsH
   const read = async (list: string, of: Kept): Promise<void> => {
     const asked = clock()
     await readBits(bits, list, of.bitmap)
-    of.lookedAt = asked
+    of.refreshedAt = asked
   }
 
   return {
@@ -52,10 +52,10 @@ export const createListsHere = (bits: RecordStore<string>, clock: Clock): ListsH
       const live = [...kept].filter(([list]) => endOf(list) > epochSeconds(clock))
       return { lists: live.length, revoked: live.reduce((sum, [, { bitmap }]) => sum + bitmap.revoked, 0) }
     },
-    look(list) {
+    refresh(list) {
       const of = open(list)
-      return (of.looking ??= read(list, of).finally(() => {
-        of.looking = undefined
+      return (of.refreshing ??= read(list, of).finally(() => {
+        of.refreshing = undefined
       }))
     },
     revoked(list, indexes) {

@@ -37,7 +37,7 @@ export interface ListPublicationOptions {
 
 export interface ListPublication {
   /** Seconds before the store is asked again for revocations by others. */
-  readonly lookSeconds: number
+  readonly refreshSeconds: number
   /** Nearly always answers from memory. Throws a 404 for an id that is not one of our lists, and `Unavailable`. */
   get(id: string): SignedList | Promise<SignedList>
 }
@@ -60,7 +60,7 @@ interface Known {
  */
 const profile = { typ: 'statuslist+jwt', purpose: 'status_list', maxLength: 256 * 1024 } as const
 /** Maximum seconds before a process asks the store for revocations by others. */
-export const mostLookSeconds = 5
+export const maxRefreshSeconds = 5
 /** Milliseconds between attempts while the store or a signer is down. */
 const retryMs = 1000
 const signMs = 2500
@@ -79,7 +79,7 @@ export const statusListUri = (issuer: string, list: string): string =>
 export const createListPublication = (options: ListPublicationOptions): ListPublication => {
   const { lists, ids, alg, issuer, ttlSeconds, clock, audit, log, builds } = options
   const sign = createSignToken(options.ring)
-  const lookSeconds = Math.min(mostLookSeconds, ttlSeconds)
+  const refreshSeconds = Math.min(maxRefreshSeconds, ttlSeconds)
   const known = new Map<string, Known>()
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -118,11 +118,11 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
     return lists.get(id).bitmap.version === published.version ? published : undefined
   }
 
-  const hasLooked = (id: string): boolean => isWithin(lookSeconds * 1000, lists.get(id).lookedAt)
+  const isRefreshed = (id: string): boolean => isWithin(refreshSeconds * 1000, lists.get(id).refreshedAt)
 
   const update = async (id: string, of: Known): Promise<Published> => {
     try {
-      if (!hasLooked(id)) await lists.look(id)
+      if (!isRefreshed(id)) await lists.refresh(id)
       const published = current(id, of.published) ?? (await buildInTurn(id))
       of.published = published
       of.failure = undefined
@@ -131,11 +131,11 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
       if (!(error instanceof Unavailable)) throw error
       of.failure = { at: clock(), error }
       log.warn('A status list could not be renewed', { list: id, component: error.component })
-      return stillGood(of, error)
+      return lastUnexpired(of, error)
     }
   }
 
-  const stillGood = ({ published }: Known, error: Unavailable): Published => {
+  const lastUnexpired = ({ published }: Known, error: Unavailable): Published => {
     if (published === undefined || clock() >= published.expiresAt) throw error
     return published
   }
@@ -145,9 +145,9 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
       known.delete(id)
       throw notFound()
     }
-    const published = hasLooked(id) ? current(id, of.published) : undefined
+    const published = isRefreshed(id) ? current(id, of.published) : undefined
     if (published !== undefined) return published
-    if (of.failure !== undefined && isWithin(retryMs, of.failure.at)) return stillGood(of, of.failure.error)
+    if (of.failure !== undefined && isWithin(retryMs, of.failure.at)) return lastUnexpired(of, of.failure.error)
     return (of.updating ??= update(id, of).finally(() => {
       of.updating = undefined
     }))
@@ -162,7 +162,7 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
   }
 
   return {
-    lookSeconds,
+    refreshSeconds,
     get(id) {
       const of = known.get(id)
       return of === undefined ? recognize(id) : getKnown(id, of)

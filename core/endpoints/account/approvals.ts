@@ -3,7 +3,7 @@ import type { PendingApproval, PendingApprovals } from '../../oauth/ciba/pending
 import { isOpaqueToken } from '../../opaque-token.js'
 import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 import { clientOnPage } from '../authorization-flow/page-form.js'
-import { createDescribeDetail, mostDetails } from './describe-detail.js'
+import { createDescribeDetail, maxShownDetails } from './describe-detail.js'
 import { auditContextOf, type AccountSection, type Action } from './section.js'
 
 export interface ApprovalsSectionOptions
@@ -30,18 +30,18 @@ export const createApprovalsSection = ({ pending, clients, ...options }: Approva
       client: client ? clientOnPage(client) : { name: request.clientId },
       scopes: scope,
       resources: resource,
-      details: await Promise.all(details.slice(0, mostDetails).map((detail) => describe(detail, signal))),
-      moreDetails: Math.max(0, details.length - mostDetails),
+      details: await Promise.all(details.slice(0, maxShownDetails).map((detail) => describe(detail, signal))),
+      moreDetails: Math.max(0, details.length - maxShownDetails),
       ...(bindingMessage !== undefined && { message: bindingMessage }),
       since,
       expiresAt: Math.floor(expiresAt / 1000),
     }
   }
 
-  const deny: Action = async (visit) => {
-    const { http } = visit
+  const deny: Action = async (context) => {
+    const { http } = context
     const id = http.form.values.get('approval') ?? ''
-    const { sub, ...by } = auditContextOf(visit)
+    const { sub, ...by } = auditContextOf(context)
     if (!isOpaqueToken(id) || !(await pending.deny(sub, id, { ...by, address: http.address })))
       return { notice: 'approval_gone' }
     return { notice: 'approval_denied' }

@@ -3,7 +3,7 @@ import type { AuthorizationDetail, DescribedDetail } from '../../oauth/requests/
 import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 
 /** Details shown of one application or request. The rest is given as a number. */
-export const mostDetails = 20
+export const maxShownDetails = 20
 
 export type DescribeDetail = (detail: AuthorizationDetail, signal: AbortSignal) => Promise<DescribedDetail>
 

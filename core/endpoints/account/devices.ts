@@ -2,7 +2,7 @@ import type { OwnPrincipal, PrincipalRegistry } from '../../attestation/principa
 import { epochSeconds, type Clock } from '../../clock.js'
 import type { DeviceOnPage } from '../../interaction/pages/account-page.js'
 import type { AuditLog } from '../../observe/audit.js'
-import { mostRows, type AccountSection, type Action } from './section.js'
+import { maxRows, type AccountSection, type Action } from './section.js'
 
 export interface DevicesSectionOptions {
   readonly registry: Pick<PrincipalRegistry, 'listOwn' | 'findOwn' | 'revoke'>
@@ -33,15 +33,15 @@ export const createDevicesSection = (options: DevicesSectionOptions): AccountSec
     if (principal === undefined || !(await registry.revoke({ principal, revokedAt: epochSeconds(clock) })))
       return { notice: 'device_gone' }
     const { principalId: principal_id, principalType: principal_type } = principal
-    const trail = { request_id: http.requestId, sub, by_sid }
-    await audit.record({ event: 'principal.revoked', ...trail, principal_id, principal_type })
+    const auditContext = { request_id: http.requestId, sub, by_sid }
+    await audit.record({ event: 'principal.revoked', ...auditContext, principal_id, principal_type })
     return { notice: 'device_revoked' }
   }
 
   return {
     name: 'devices',
     async show({ person }, after) {
-      const { found, next } = await registry.listOwn(person.session.subject, after, mostRows)
+      const { found, next } = await registry.listOwn(person.session.subject, after, maxRows)
       const devices = found.map(onPage).toSorted((one, other) => other.since - one.since)
       return { section: { view: 'devices', devices, attestationTtlSeconds }, next }
     },

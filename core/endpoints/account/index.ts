@@ -1,6 +1,6 @@
 import { epochSeconds } from '../../clock.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
-import { tieToBrowser, type AccountVisit } from '../../interaction/interaction.js'
+import { bindToBrowser, type AccountVisit } from '../../interaction/interaction.js'
 import { accountNotices, isAccountNotice, type AccountNotice } from '../../interaction/pages/account-notices.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { displayName } from '../../oauth/subjects/account.js'
@@ -50,7 +50,7 @@ export const createAccountPages = (
 ): HandlersOf<typeof accountPages> => {
   const { issuer, clock } = options
   const { cookies } = flow
-  const findVisit = createFindContext(options, flow, recoveries)
+  const findContext = createFindContext(options, flow, recoveries)
   const render = createRenderAccount(options, cookies)
 
   const signIn = async (http: EndpointRequest, account: AccountVisit): Promise<Reply> => {
@@ -66,40 +66,44 @@ export const createAccountPages = (
   const isFresh = ({ person, recovery }: AccountContext): boolean =>
     recovery !== undefined || isRecent(person.session, clock)
 
-  const settle = (visit: AccountContext, outcome: Outcome): Reply => {
+  const respond = (context: AccountContext, outcome: Outcome): Reply => {
     if ('notice' in outcome) {
       const { notice, cookies: set = [] } = outcome
-      const tied = tieToBrowser(cookies, visit.http.cookie(cookies.browser))
-      const url = withQuery(accountUrl(issuer), { notice, seal: sealOf(tied.browser, notice) })
-      return redirect(`${url}#${accountNotices[notice]}`, [...tied.cookies, ...set])
+      const bound = bindToBrowser(cookies, context.http.cookie(cookies.browser))
+      const url = withQuery(accountUrl(issuer), { notice, seal: sealOf(bound.browser, notice) })
+      return redirect(`${url}#${accountNotices[notice]}`, [...bound.cookies, ...set])
     }
     const { status, section, retryAfterSeconds } = outcome
-    const reply = render(visit, [{ section }], true, status)
+    const reply = render(context, [{ section }], true, status)
     if (retryAfterSeconds === undefined) return reply
     return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
   }
 
-  const submit = async (visit: AccountContext, section: AccountSection): Promise<Reply> => {
-    const { http } = visit
-    if (!isCsrfToken(csrfOf(visit, section.name), http.form.values.get('csrf'))) return refuseForgery()
+  const submit = async (context: AccountContext, section: AccountSection): Promise<Reply> => {
+    const { http } = context
+    if (!isCsrfToken(csrfOf(context, section.name), http.form.values.get('csrf'))) return refuseForgery()
     const action = section.actions.get(http.form.values.get('action') ?? '')
     if (action === undefined) throw new OAuthError('invalid_request', said('no_action'))
-    if (typeof action === 'function') return settle(visit, await action(visit))
-    if (!isFresh(visit)) return signIn(http, { section: section.name, again: true })
-    return settle(visit, await action.afterRecentSignIn(visit))
+    if (typeof action === 'function') return respond(context, await action(context))
+    if (!isFresh(context)) return signIn(http, { section: section.name, again: true })
+    return respond(context, await action.afterRecentSignIn(context))
   }
 
-  const showPart = async (visit: AccountContext, section: AccountSection): Promise<Reply> => {
-    if (section.asksAgain && !isFresh(visit)) return signIn(visit.http, { section: section.name, again: true })
-    return render(visit, [await section.show(visit, readAfter(visit.http))], true)
+  const showPart = async (context: AccountContext, section: AccountSection): Promise<Reply> => {
+    if (section.asksAgain && !isFresh(context)) return signIn(context.http, { section: section.name, again: true })
+    return render(context, [await section.show(context, readAfter(context.http))], true)
   }
 
   const account: RecordedHandler = async (http, seen) => {
     checkNoneRepeated(http.query)
-    const visit = wantsOtherAccount(http) ? undefined : await findVisit(http)
-    if (visit === undefined) return signIn(http, {})
-    seen.sub = visit.person.session.subject
-    return render(visit, await Promise.all(sectionsFor(visit).map((section) => section.show(visit, undefined))), false)
+    const context = wantsOtherAccount(http) ? undefined : await findContext(http)
+    if (context === undefined) return signIn(http, {})
+    seen.sub = context.person.session.subject
+    return render(
+      context,
+      await Promise.all(sectionsFor(context).map((section) => section.show(context, undefined))),
+      false,
+    )
   }
 
   const accountSection: RecordedHandler = async (http, seen) => {
@@ -107,13 +111,13 @@ export const createAccountPages = (
     checkNoneRepeated(http.query)
     const isAsked = ({ name }: AccountSection): boolean => name === http.path.get('section')
     const section = sections.find(isAsked) ?? refusePage()
-    const visit = await findVisit(http)
+    const context = await findContext(http)
     // Another site's POST comes without cookies; the same page by GET has them.
-    if (visit === undefined && http.method === 'POST') return redirect(accountUrl(issuer, section.name))
-    if (visit === undefined) return signIn(http, { section: section.name })
-    seen.sub = visit.person.session.subject
-    if (!sectionsFor(visit).includes(section)) refusePage()
-    return http.method === 'POST' ? submit(visit, section) : showPart(visit, section)
+    if (context === undefined && http.method === 'POST') return redirect(accountUrl(issuer, section.name))
+    if (context === undefined) return signIn(http, { section: section.name })
+    seen.sub = context.person.session.subject
+    if (!sectionsFor(context).includes(section)) refusePage()
+    return http.method === 'POST' ? submit(context, section) : showPart(context, section)
   }
 
   const changePassword: RecordedHandler = async () =>
@@ -153,18 +157,18 @@ const createRenderAccount = (
           recovery: recovery.recovery,
         }
 
-  return (visit: AccountContext, shown: readonly Shown[], isPart: boolean, status = 200): Reply => {
-    const { http } = visit
-    const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
+  return (context: AccountContext, shown: readonly Shown[], isPart: boolean, status = 200): Reply => {
+    const { http } = context
+    const { browser, cookies: set } = bindToBrowser(cookies, http.cookie(cookies.browser))
     const notice = noticeIn(http, browser)
     const spoken = pagesFor(pages, http)
     const html = spoken.account({
-      ...leave(visit),
+      ...leave(context),
       url: accountUrl(issuer),
       isPart,
       sections: shown.map(({ section, next }) => {
         const url = accountUrl(issuer, section.view)
-        const form = { url, csrf: csrfOf(visit, section.view) }
+        const form = { url, csrf: csrfOf(context, section.view) }
         return { ...section, form, ...(next !== undefined && { next: withQuery(url, { after: next }) }) }
       }),
       ...(notice && { notice, now: epochSeconds(clock) }),

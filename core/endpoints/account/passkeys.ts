@@ -1,5 +1,5 @@
 import type { FactorSetup, PasskeyEnrolment } from '../../interaction/factors/factor-enrolment.js'
-import { factorId, mostPasskeys, type PersonFactors } from '../../interaction/factors/person-factors.js'
+import { factorId, maxPasskeys, type PersonFactors } from '../../interaction/factors/person-factors.js'
 import type { PasskeyOnPage, PasskeysOnPage } from '../../interaction/pages/account-page.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import type { AuditLog } from '../../observe/audit.js'
@@ -18,7 +18,7 @@ export interface PasskeysSectionOptions {
   readonly refusals: Refusals
 }
 
-const mostNameCharacters = 60
+const maxNameCharacters = 60
 
 /** Passkeys, with which people sign in without a password. Adding, naming or removing one requires a recent sign-in. */
 export const createPasskeysSection = (options: PasskeysSectionOptions): AccountSection => {
@@ -38,9 +38,9 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     }
   }
 
-  const show = async (visit: AccountContext, problem?: PasskeysOnPage['problem']): Promise<PasskeysOnPage> => {
+  const show = async (context: AccountContext, problem?: PasskeysOnPage['problem']): Promise<PasskeysOnPage> => {
     const challenge = await challenges.issue()
-    const setup = await setupOf(visit, challenge)
+    const setup = await setupOf(context, challenge)
     const passkeys = setup.factors.flatMap((factor): PasskeyOnPage[] => {
       if (factor.kind !== 'passkey') return []
       const { name, createdAt: since, lastUsedAt, backedUp: isSynced } = factor
@@ -49,43 +49,43 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     return {
       view: 'passkeys',
       passkeys,
-      ...(passkeys.length < mostPasskeys && { setup: { options: await enrolment.begin(setup), challenge } }),
+      ...(passkeys.length < maxPasskeys && { setup: { options: await enrolment.begin(setup), challenge } }),
       ...(problem && { problem }),
     }
   }
 
-  const trail = (visit: AccountContext) => ({ ...auditContextOf(visit), kind: 'passkey' })
+  const passkeyContextOf = (context: AccountContext) => ({ ...auditContextOf(context), kind: 'passkey' })
 
-  const add: Action = async (visit) => {
-    const { values } = visit.http.form
-    const { subject } = visit.person.session
+  const add: Action = async (context) => {
+    const { values } = context.http.form
+    const { subject } = context.person.session
     const challenge = values.get('challenge') ?? ''
     const answer = { answer: values.get('answer') ?? '', name: values.get('name') ?? '' }
     const result = (await challenges.redeem(challenge))
-      ? await enrolment.finish(await setupOf(visit, challenge), answer)
+      ? await enrolment.finish(await setupOf(context, challenge), answer)
       : ({ outcome: 'refused', why: 'the challenge was used, or is too old' } as const)
     if (result.outcome !== 'made') {
-      await refusals.record(visit.http, { event: 'account.refused', why: result.why, sub: subject })
-      return { status: 400, section: await show(visit, 'refused') }
+      await refusals.record(context.http, { event: 'account.refused', why: result.why, sub: subject })
+      return { status: 400, section: await show(context, 'refused') }
     }
     const added = await factors.addPasskey(subject, result.factor)
-    if (added !== 'added') return { status: 400, section: await show(visit, added === 'known' ? 'known' : undefined) }
-    await audit.record({ event: 'account.factor_added', ...trail(visit), factor: factorId(result.factor) })
+    if (added !== 'added') return { status: 400, section: await show(context, added === 'known' ? 'known' : undefined) }
+    await audit.record({ event: 'account.factor_added', ...passkeyContextOf(context), factor: factorId(result.factor) })
     return { notice: 'passkey_added' }
   }
 
   const rename: Action = async ({ http, person }) => {
     const typed = toPlainText(http.form.values.get('name') ?? '')
-    const name = [...typed].slice(0, mostNameCharacters).join('').trim()
+    const name = [...typed].slice(0, maxNameCharacters).join('').trim()
     const id = http.form.values.get('factor') ?? ''
     const done = name !== '' && (await factors.renamePasskey(person.session.subject, id, name))
     return { notice: done ? 'passkey_renamed' : 'passkey_gone' }
   }
 
-  const remove: Action = async (visit) => {
-    const removed = await factors.remove(visit.person.session.subject, visit.http.form.values.get('factor') ?? '')
+  const remove: Action = async (context) => {
+    const removed = await factors.remove(context.person.session.subject, context.http.form.values.get('factor') ?? '')
     if (removed === undefined) return { notice: 'passkey_gone' }
-    await audit.record({ event: 'account.factor_removed', ...trail(visit), factor: factorId(removed) })
+    await audit.record({ event: 'account.factor_removed', ...passkeyContextOf(context), factor: factorId(removed) })
     return { notice: 'passkey_removed' }
   }
 
@@ -93,7 +93,7 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     name: 'passkeys',
     asksAgain: true,
     inRecovery: true,
-    show: async (visit) => ({ section: await show(visit) }),
+    show: async (context) => ({ section: await show(context) }),
     actions: new Map([
       ['add', { afterRecentSignIn: add }],
       ['rename', { afterRecentSignIn: rename }],

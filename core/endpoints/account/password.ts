@@ -37,9 +37,9 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     ...(problem && { problem }),
   })
 
-  const again = (visit: AccountContext, status: number, problem: PasswordProblem): Outcome => ({
+  const again = (context: AccountContext, status: number, problem: PasswordProblem): Outcome => ({
     status,
-    section: onPage(visit, problem),
+    section: onPage(context, problem),
     ...('retryAfterSeconds' in problem && { retryAfterSeconds: problem.retryAfterSeconds }),
   })
 
@@ -74,32 +74,32 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     return changePassword({ subject, current, next }, from, http.signal)
   }
 
-  const change: Action = async (visit) => {
-    const { http, person } = visit
+  const change: Action = async (context) => {
+    const { http, person } = context
     const { subject: sub } = person.session
     if (person.account.passwordFixed === true) throw new OAuthError('invalid_request', said('password_fixed'))
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [current, next] = [field('current_password'), field('new_password')]
-    if (next !== field('new_password_again')) return again(visit, 400, { kind: 'different' })
-    const decision = await decide(visit, current, next)
-    if (decision.outcome === 'refused' && visit.recovery !== undefined) throw changedMeanwhile()
+    if (next !== field('new_password_again')) return again(context, 400, { kind: 'different' })
+    const decision = await decide(context, current, next)
+    if (decision.outcome === 'refused' && context.recovery !== undefined) throw changedMeanwhile()
     if (decision.outcome === 'refused' || decision.outcome === 'locked')
       await refusals.record(http, { event: 'account.refused', why: decision.outcome, guessed: sub })
     switch (decision.outcome) {
       case 'refused':
-        return again(visit, 403, { kind: 'wrong' })
+        return again(context, 403, { kind: 'wrong' })
       case 'locked':
-        return again(visit, 429, { kind: 'locked', retryAfterSeconds: decision.retryAfterSeconds })
+        return again(context, 429, { kind: 'locked', retryAfterSeconds: decision.retryAfterSeconds })
       case 'unacceptable':
-        return again(visit, 400, { kind: 'unacceptable', fault: decision.fault })
+        return again(context, 400, { kind: 'unacceptable', fault: decision.fault })
       case 'allowed': {
         // Called before and after: an outage then leaves nobody signed in whom the new password was to sign out, and
         // sessions opened in between with the old password end too.
-        await endAll(visit)
+        await endAll(context)
         if (!yesOrNo('`apply` of a change of the password', await decision.apply())) throw changedMeanwhile()
-        await endAll(visit)
-        const started = await restartSession(visit)
-        await audit.record({ event: 'account.password_changed', ...auditContextOf(visit), sid: started?.sid })
+        await endAll(context)
+        const started = await restartSession(context)
+        await audit.record({ event: 'account.password_changed', ...auditContextOf(context), sid: started?.sid })
         return { notice: 'password_changed', cookies: started?.cookies ?? [] }
       }
     }
@@ -109,7 +109,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     name: 'password',
     asksAgain: true,
     ...(resetPassword && { inRecovery: true as const }),
-    show: async (visit) => ({ section: onPage(visit) }),
+    show: async (context) => ({ section: onPage(context) }),
     actions: new Map([['change', { afterRecentSignIn: change }]]),
   }
 }

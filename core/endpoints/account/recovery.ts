@@ -1,5 +1,5 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
-import { tieToBrowser } from '../../interaction/interaction.js'
+import { bindToBrowser } from '../../interaction/interaction.js'
 import type { RecoveryLinks } from '../../interaction/recovery/recovery-links.js'
 import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import { displayName } from '../../oauth/subjects/account.js'
@@ -66,7 +66,7 @@ export const createRecoveryPages = (
   const show = async (http: EndpointRequest, seen: AuditContext): Promise<Reply> => {
     const value = http.query.values.get('link') ?? ''
     const { account, link } = await find(http, value, seen)
-    const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
+    const { browser, cookies: set } = bindToBrowser(cookies, http.cookie(cookies.browser))
     const spoken = pagesFor(pages, http)
     const html = spoken.recovery({
       action: `${issuer}/recovery`,
@@ -89,8 +89,8 @@ export const createRecoveryPages = (
       await sessions.end(opened)
       return refuseLink('the link was used')
     }
-    const trail = { request_id: http.requestId, sub: link.subject, sid: link.id }
-    await audit.record({ event: 'account.recovery_started', ...trail })
+    const auditContext = { request_id: http.requestId, sub: link.subject, sid: link.id }
+    await audit.record({ event: 'account.recovery_started', ...auditContext })
     return redirect(accountUrl(issuer), [sessions.setCookie(opened)])
   }
 

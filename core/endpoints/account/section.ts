@@ -33,7 +33,7 @@ export type Outcome =
   | { readonly status: number; readonly section: SectionOnPage; readonly retryAfterSeconds?: number }
 
 /** Handles a form of the page. Throws `OAuthError` for input that our pages never send, and `Unavailable`. */
-export type Action = (visit: AccountContext) => Promise<Outcome>
+export type Action = (context: AccountContext) => Promise<Outcome>
 
 /** An action that requires a recent sign-in. */
 export interface GuardedAction {
@@ -49,10 +49,10 @@ export interface AccountSection {
   /** Whether it is also shown to the holder of a recovery link. */
   readonly inRecovery?: true
   /** `after` is the `next` of the previous page. Throws `Unavailable`. */
-  show(visit: AccountContext, after: string | undefined): Promise<Shown>
+  show(context: AccountContext, after: string | undefined): Promise<Shown>
   /** Keyed by the field `action`. */
   readonly actions: ReadonlyMap<string, Action | GuardedAction>
 }
 
 /** Rows of one kind on one page. */
-export const mostRows = 50
+export const maxRows = 50

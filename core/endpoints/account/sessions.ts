@@ -4,7 +4,7 @@ import type { PersonalRecords } from '../../interaction/personal-records.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import { mostRows, type AccountSection, type Action, type AccountContext } from './section.js'
+import { maxRows, type AccountSection, type Action, type AccountContext } from './section.js'
 
 export interface SessionsSectionOptions {
   readonly records: Pick<PersonalRecords, 'listSessions' | 'pageSessions' | 'endSessions'>
@@ -25,28 +25,33 @@ export const createSessionsSection = ({ records, audit, cookies }: SessionsSecti
   ): Promise<void> => {
     const { subject: sub, sid: by_sid } = session
     const ended = await records.endSessions(sub, entries, by_sid)
-    const trail = { request_id: http.requestId, sub, by_sid }
+    const auditContext = { request_id: http.requestId, sub, by_sid }
     await audit.record(
-      ...entries.map(({ sid }) => ({ event: 'session.ended' as const, ...trail, sid, grants: ended.get(sid) ?? 0 })),
+      ...entries.map(({ sid }) => ({
+        event: 'session.ended' as const,
+        ...auditContext,
+        sid,
+        grants: ended.get(sid) ?? 0,
+      })),
     )
   }
 
-  const listOthers = async (visit: AccountContext, sid?: string): Promise<readonly SessionEntry[]> => {
-    const own = keyOf(visit)
-    return (await records.listSessions(visit.person.session.subject, sid)).filter(({ key }) => key !== own)
+  const listOthers = async (context: AccountContext, sid?: string): Promise<readonly SessionEntry[]> => {
+    const own = keyOf(context)
+    return (await records.listSessions(context.person.session.subject, sid)).filter(({ key }) => key !== own)
   }
 
-  const endOne: Action = async (visit) => {
-    const sid = visit.http.form.values.get('sid')
-    const found = sid === undefined ? [] : await listOthers(visit, sid)
+  const endOne: Action = async (context) => {
+    const sid = context.http.form.values.get('sid')
+    const found = sid === undefined ? [] : await listOthers(context, sid)
     if (found.length === 0) return { notice: 'session_gone' }
-    await end(visit, found)
+    await end(context, found)
     return { notice: 'session_ended' }
   }
 
-  const endOthers: Action = async (visit) => {
-    const others = await listOthers(visit)
-    if (others.length > 0) await end(visit, others)
+  const endOthers: Action = async (context) => {
+    const others = await listOthers(context)
+    if (others.length > 0) await end(context, others)
     return { notice: 'others_ended' }
   }
 
@@ -60,10 +65,10 @@ export const createSessionsSection = ({ records, audit, cookies }: SessionsSecti
 
   return {
     name: 'sessions',
-    async show(visit, after) {
-      const { session } = visit.person
-      const { found, next } = await records.pageSessions(session.subject, after, mostRows)
-      const own = keyOf(visit)
+    async show(context, after) {
+      const { session } = context.person
+      const { found, next } = await records.pageSessions(session.subject, after, maxRows)
+      const own = keyOf(context)
       const others = found.filter(({ key }) => key !== own).toSorted((one, other) => other.authTime - one.authTime)
       const here = after === undefined ? [{ ...onPage(session), here: true }] : []
       return { section: { view: 'sessions', sessions: [...here, ...others.map(onPage)] }, next }

@@ -25,58 +25,58 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
   }
 
   const show = async (
-    visit: AccountContext,
+    context: AccountContext,
     more: Pick<TotpOnPage, 'problem' | 'codes'> = {},
     refused?: Readonly<Record<string, string>>,
   ): Promise<TotpOnPage> => {
-    const all = await factors.list(visit.person.session.subject)
+    const all = await factors.list(context.person.session.subject)
     const app = all.find((factor) => factor.kind === 'totp')
     const left = all.find((factor) => factor.kind === 'recovery_codes')?.hashes.length ?? 0
     if (app === undefined) {
-      return { view: 'totp', setup: await enrolment.begin(setupOf(visit, all), refused), ...more }
+      return { view: 'totp', setup: await enrolment.begin(setupOf(context, all), refused), ...more }
     }
     const { createdAt: since, lastUsedAt } = app
     return { view: 'totp', app: { since, left, ...(lastUsedAt !== undefined && { lastUsedAt }) }, ...more }
   }
 
   /** Shows ten new codes, once. */
-  const showNewCodes = async (visit: AccountContext) => {
+  const showNewCodes = async (context: AccountContext) => {
     const codes = newRecoveryCodes()
-    await factors.putRecoveryCodes(visit.person.session.subject, codes)
+    await factors.putRecoveryCodes(context.person.session.subject, codes)
     const named = { kind: 'recovery_codes', factor: 'recovery_codes' }
-    await audit.record({ event: 'account.factor_added', ...auditContextOf(visit), ...named })
-    return { status: 200, section: await show(visit, { codes }) }
+    await audit.record({ event: 'account.factor_added', ...auditContextOf(context), ...named })
+    return { status: 200, section: await show(context, { codes }) }
   }
 
-  const add: Action = async (visit) => {
-    const { subject } = visit.person.session
-    const { values } = visit.http.form
+  const add: Action = async (context) => {
+    const { subject } = context.person.session
+    const { values } = context.http.form
     const all = await factors.list(subject)
     // When the page is reloaded or its form sent again, the app in use stays.
     if (all.some(({ kind }) => kind === 'totp')) return { notice: 'totp_there' }
     const answer = { setup: values.get('setup') ?? '', code: values.get('code') ?? '' }
-    const result = await enrolment.finish(setupOf(visit, all), answer)
+    const result = await enrolment.finish(setupOf(context, all), answer)
     if (result.outcome !== 'made') {
-      await refusals.record(visit.http, { event: 'account.refused', why: result.why, sub: subject })
-      return { status: 400, section: await show(visit, { problem: 'wrong' }, answer) }
+      await refusals.record(context.http, { event: 'account.refused', why: result.why, sub: subject })
+      return { status: 400, section: await show(context, { problem: 'wrong' }, answer) }
     }
     await factors.putTotp(subject, result.factor)
-    await audit.record({ event: 'account.factor_added', ...auditContextOf(visit), kind: 'totp', factor: 'totp' })
-    return showNewCodes(visit)
+    await audit.record({ event: 'account.factor_added', ...auditContextOf(context), kind: 'totp', factor: 'totp' })
+    return showNewCodes(context)
   }
 
-  const renew: Action = async (visit) => {
-    if ((await factors.findTotp(visit.person.session.subject)) === undefined)
+  const renew: Action = async (context) => {
+    if ((await factors.findTotp(context.person.session.subject)) === undefined)
       throw new OAuthError('invalid_request', 'Recovery codes stand in for an app, and there is none.')
-    return showNewCodes(visit)
+    return showNewCodes(context)
   }
 
-  const remove: Action = async (visit) => {
-    const { subject } = visit.person.session
+  const remove: Action = async (context) => {
+    const { subject } = context.person.session
     // The codes are removed first, because they are useless without the app.
     for (const id of ['recovery_codes', 'totp'] as const) {
       if ((await factors.remove(subject, id)) === undefined) continue
-      await audit.record({ event: 'account.factor_removed', ...auditContextOf(visit), kind: id, factor: id })
+      await audit.record({ event: 'account.factor_removed', ...auditContextOf(context), kind: id, factor: id })
     }
     return { notice: 'totp_removed' }
   }
@@ -85,7 +85,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     name: 'totp',
     asksAgain: true,
     inRecovery: true,
-    show: async (visit) => ({ section: await show(visit) }),
+    show: async (context) => ({ section: await show(context) }),
     actions: new Map([
       ['add', { afterRecentSignIn: add }],
       ['renew', { afterRecentSignIn: renew }],

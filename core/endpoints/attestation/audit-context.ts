@@ -44,7 +44,7 @@ export const recordingRefusals =
         await refusals.record(http, {
           event: 'attestation.refused',
           why: error,
-          trail: auditContextOf(http, seen),
+          auditFields: auditContextOf(http, seen),
           ...proved,
         })
       }

@@ -91,7 +91,7 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     const forClient = clientAttestations?.prepare(open.record, prepared.expiresAt)
     const forWorkload = workloadIdentities?.prepare(open.record, prepared.expiresAt)
     const { jti } = prepared
-    const trail = {
+    const auditContext = {
       ...auditContextOf(http, seen),
       jti,
       client_id: forClient?.clientId,
@@ -107,12 +107,12 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     }
     // Every signature is recorded, whatever happens to the next.
     const beside = await signBeside().catch(async (error: unknown) => {
-      await audit.record({ event: 'attestation.signed', ...trail, signatures })
+      await audit.record({ event: 'attestation.signed', ...auditContext, signatures })
       throw error
     })
     // A signature is recorded before the challenge is consumed, so that one that cannot be recorded consumes nothing
     // (F34).
-    await audit.record({ event: 'attestation.signed', ...trail, signatures })
+    await audit.record({ event: 'attestation.signed', ...auditContext, signatures })
     // Learning of this key makes a registry end the renewals of the earlier one, so that waits until an attestation
     // for this one exists.
     if (open.record.step === 'enrolment')
@@ -121,7 +121,7 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
       challenges.redeem(open),
       open.record.step === 'renewal' && status.renewed(questionOf(open.record), http.signal),
     ])
-    await audit.record({ event: 'attestation.issued', ...trail, exp: prepared.expiresAt })
+    await audit.record({ event: 'attestation.issued', ...auditContext, exp: prepared.expiresAt })
     return json(200, {
       attestation: signed.token,
       ...beside,

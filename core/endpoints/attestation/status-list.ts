@@ -15,7 +15,7 @@ export const statusListEndpoint = {
 
 export const createStatusListEndpoint = (publication: ListPublication): Handler => {
   // No longer than this process trusts its own copy, so that caches in between do not extend the list's `ttl`.
-  const cacheControl = `public, max-age=${String(publication.lookSeconds)}`
+  const cacheControl = `public, max-age=${String(publication.refreshSeconds)}`
 
   const reply = (request: EndpointRequest, { body, etag }: SignedList): Reply => {
     const headers = { 'Content-Type': 'application/statuslist+jwt', 'Cache-Control': cacheControl, ETag: etag }

@@ -200,10 +200,10 @@ const createEnds = (
       throw error
     }
     if (consented) await consents.remember(session.subject, request)
-    const trail = { request_id: http.requestId, ...describeGrant(record) }
-    await audit.record(...(consented ? [{ event: 'consent.given', ...trail } as const] : []), {
+    const auditContext = { request_id: http.requestId, ...describeGrant(record) }
+    await audit.record(...(consented ? [{ event: 'consent.given', ...auditContext } as const] : []), {
       event: 'authorization.granted',
-      ...trail,
+      ...auditContext,
       ...auditIgnored(request.ignoredScope),
       ...(client.consent === 'implicit' && !consented && { consent: 'implicit' }),
     })

@@ -86,7 +86,7 @@ export const createAuthorizationEndpoint = (options: Options, flow: Flow): Recor
   const answer = async (context: AuthorizationContext): Promise<Reply> => {
     const { http, request } = context
     if (lacksLaxCookies(http)) {
-      const id = await flow.interactions.beginUntied({ request }, http.address)
+      const id = await flow.interactions.beginUnbound({ request }, http.address)
       return redirect(flow.interactions.pageUrl(id, 'login'))
     }
     const step = await flow.findNext(context)
@@ -111,7 +111,7 @@ export const createAuthorizationEndpoint = (options: Options, flow: Flow): Recor
       throw new OAuthError('invalid_request', 'This application must push its requests (RFC 9126).')
     const params = await requestObjects.open(sent, client)
     const sentUri = originAndPath(params.values.get('redirect_uri') ?? '')
-    seen.trail = { sent_redirect_uri: sentUri }
+    seen.auditFields = { sent_redirect_uri: sentUri }
     const target = getTarget(params, client, options.meantClient === undefined ? undefined : sentUri)
     let request: AuthorizationRequest
     try {

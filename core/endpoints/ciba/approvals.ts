@@ -63,7 +63,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     const device = await options.checkSignature(http, approvalsEndpoint.path)
     const { principal, jkt } = device
     seen.sub = principal.subject
-    seen.trail = { did: principal.principalId, jkt }
+    seen.auditFields = { did: principal.principalId, jkt }
     if (principal.principalType !== 'device') throw attestationError('DeviceRequired')
     await options.keyLimits.takeKey(jkt, http.address)
     await options.status.check({ principal, jkt, step: 'renewal' }, http.signal)

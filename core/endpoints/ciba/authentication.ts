@@ -82,7 +82,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     asked: BackchannelRequest,
     token: string | undefined,
     ttlSeconds: number,
-    trail: Readonly<Record<string, string>>,
+    auditFields: Readonly<Record<string, string>>,
   ): Promise<string> => {
     const [authReqId, approvalId] = [newOpaqueToken(), newOpaqueToken()]
     const request = token === undefined ? asked : { ...asked, ping: { authReqId, token } }
@@ -97,7 +97,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
       if (!(await requests.start(hashOpaqueToken(authReqId), record, ttlSeconds))) throw new Error('no id is free')
       await audit.record({
         event: 'backchannel.started',
-        ...trail,
+        ...auditFields,
         client_id: clientId,
         sub: subject,
         scope: request.scope.join(' '),
@@ -130,7 +130,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     const { scope = [], ignoredScope, resource = [], authorizationDetails, wantedAcr } = asked
     if (!scope.includes('openid')) throw new OAuthError('invalid_scope', 'The scope openid is missing.')
     const { subject } = await findPerson(client, asked, http.signal)
-    seen.trail = { about: subject }
+    seen.auditFields = { about: subject }
     checkWait(await limits.takePerson(client.client_id, subject), 'too many requests of one client to one person')
     await params.claim?.()
     const request: BackchannelRequest = {

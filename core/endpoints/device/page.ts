@@ -1,5 +1,5 @@
 import { csrfToken } from '../../interaction/csrf.js'
-import { tieToBrowser } from '../../interaction/interaction.js'
+import { bindToBrowser } from '../../interaction/interaction.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import type { DevicePage } from '../../interaction/pages/device-page.js'
 import { formatUserCode, readUserCode } from '../../oauth/grants/device-code.js'
@@ -28,7 +28,7 @@ type EntryOptions = Pick<CommonOptions, 'issuer' | 'pages'>
 export const createShowEntry =
   ({ issuer, pages }: EntryOptions, flow: Flow) =>
   (http: EndpointRequest, person: Person, extra: Partial<DevicePage> = {}, status = 200): Reply => {
-    const { browser, cookies } = tieToBrowser(flow.cookies, http.cookie(flow.cookies.browser))
+    const { browser, cookies } = bindToBrowser(flow.cookies, http.cookie(flow.cookies.browser))
     const spoken = pagesFor(pages, http)
     const html = spoken.device({
       action: `${issuer}/device/verify`,

@@ -8,7 +8,7 @@ export const registrationPath = '/register'
 /** Members of a client's metadata that only the operator sees. */
 const withheld: ReadonlySet<string> = new Set(['disabled', 'consent', 'introspection_audiences', 'metadata'])
 
-export interface Told {
+export interface RegisteredClient {
   readonly client: Client
   /** As issued or as presented, because only its hash is stored. */
   readonly registrationToken: string
@@ -17,14 +17,17 @@ export interface Told {
 }
 
 /** A client information response (RFC 7591 §3.2.1, RFC 7592 §3). */
-export const clientInformation = (issuer: string, { client, registrationToken, secret }: Told): JsonObject => {
+export const clientInformation = (
+  issuer: string,
+  { client, registrationToken, secret }: RegisteredClient,
+): JsonObject => {
   const { client_id, registration, client_secret_sha256, client_secret_expires_at = 0 } = client
   const { allowed_audiences, ...metadata } = toMetadata(client)
-  const told = Object.entries(metadata).filter(([name]) => !withheld.has(name))
+  const visible = Object.entries(metadata).filter(([name]) => !withheld.has(name))
   return {
     // The default when none was given (RFC 7591 §2).
     token_endpoint_auth_method: 'client_secret_basic',
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(visible),
     ...(client.allowed_audiences.length > 0 && { allowed_audiences }),
     ...(registration && { client_id_issued_at: registration.issued_at }),
     ...(secret !== undefined && { client_secret: secret }),

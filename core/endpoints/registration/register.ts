@@ -123,7 +123,7 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
   return async (http, seen) => {
     checkQuery(http)
     const token = await findToken(http)
-    if (token !== undefined) seen.trail = { initial_access_token: token.id }
+    if (token !== undefined) seen.auditFields = { initial_access_token: token.id }
     const { policy: policyName } = token?.record ?? {}
     const policy = policyOf(policyName) ?? tokens.refuse('Bearer', 'the policy of the initial access token is gone')
     const asked = readMetadata(parseRegistration(http.body))

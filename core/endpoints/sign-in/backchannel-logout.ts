@@ -42,7 +42,7 @@ export const createBackchannelLogout = (options: BackchannelLogoutOptions): Reco
     const method = methods.get(http.path.get('method') ?? '')
     if (method?.endedElsewhere === undefined)
       throw new OAuthError('invalid_request', 'There is no such sign-in method.', { status: 404 })
-    seen.trail = { method: method.id }
+    seen.auditFields = { method: method.id }
     checkNoneRepeated(http.form)
     const token = http.form.values.get('logout_token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter logout_token is missing.')
@@ -56,9 +56,15 @@ export const createBackchannelLogout = (options: BackchannelLogoutOptions): Reco
       // A repeated token ends only what began before it was made.
       const over = all.filter(({ authTime }) => authTime <= issuedAt + options.toleranceSeconds)
       const revoked = await records.endSessions(subject, over)
-      const trail = { request_id: http.requestId, sub: subject, reason: 'signed out at the sign-in method' }
+      const auditContext = { request_id: http.requestId, sub: subject, reason: 'signed out at the sign-in method' }
       for (const { sid } of over)
-        await audit.record({ event: 'session.ended', ...trail, method: method.id, sid, grants: revoked.get(sid) })
+        await audit.record({
+          event: 'session.ended',
+          ...auditContext,
+          method: method.id,
+          sid,
+          grants: revoked.get(sid),
+        })
     }
     // Recorded only now: after an earlier outage the token can be retried, and two concurrent ones end the same
     // sessions.

@@ -54,15 +54,15 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     const refresh = wantsRefresh(decision, prepared)
     const settled = refresh ? withGrant(decision, prepared, request) : decision
     const { subject: sub, jti } = prepared
-    const trail = new TokenAudit(audit, { request_id: requestId, client_id: client.client_id, sub, jti })
+    const tokenAudit = new TokenAudit(audit, { request_id: requestId, client_id: client.client_id, sub, jti })
     try {
-      const signed = await tokens.sign(prepared, priorityOf(decision), signal, trail.signatures)
+      const signed = await tokens.sign(prepared, priorityOf(decision), signal, tokenAudit.signatures)
       // The signature is recorded before the code is consumed, so that one that cannot be recorded consumes nothing
       // (F34).
-      if (decision.redeem !== undefined) await trail.signed()
+      if (decision.redeem !== undefined) await tokenAudit.signed()
       await proof?.claim()
       const refreshToken = await redeem({ client, requestId, signal }, settled, refresh)
-      await trail.issued({
+      await tokenAudit.issued({
         grant_type: handler.grantType,
         client_auth_method: method,
         grant_id: settled.grant?.grantId ?? decision.grantId,
@@ -77,7 +77,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
       if (client.registration?.unused_until !== undefined) await noteUse(client, decision.authentication !== undefined)
       return respond(decision, prepared, signed, refreshToken, proof)
     } catch (error) {
-      await trail.refused()
+      await tokenAudit.refused()
       throw error
     }
   }

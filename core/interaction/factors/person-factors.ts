@@ -6,7 +6,7 @@ import type { Passkey, PersonFactor, RecoveryCodes, TotpFactor } from './person-
 import { hashRecoveryCode } from './recovery-codes.js'
 
 /** The most passkeys that a person may have. */
-export const mostPasskeys = 20
+export const maxPasskeys = 20
 
 /** Every member throws `Unavailable`. */
 export interface PersonFactors {
@@ -108,12 +108,12 @@ export const createPersonFactors = ({ store, clock }: PersonFactorsOptions): Per
       return found?.kind === 'passkey' && found.credentialId === credentialId ? found : undefined
     },
     async addPasskey(subject, passkey) {
-      if ((await listPasskeys(subject)).length >= mostPasskeys) return 'full'
+      if ((await listPasskeys(subject)).length >= maxPasskeys) return 'full'
       const id = subjectRecordId(subject, factorId(passkey))
       if (!(await store.put(id, { ...passkey, subject }, { onlyIfAbsent: true }))) return 'known'
       // Each of several concurrent callers counts after its own passkey is stored, so that the last one over the
       // limit is always removed.
-      if ((await listPasskeys(subject)).length <= mostPasskeys) return 'added'
+      if ((await listPasskeys(subject)).length <= maxPasskeys) return 'added'
       await store.remove(id)
       return 'full'
     },
@@ -121,8 +121,8 @@ export const createPersonFactors = ({ store, clock }: PersonFactorsOptions): Per
       const id = factorId({ kind: 'passkey', credentialId } as Passkey)
       return change(subject, id, 'passkey', (passkey) => {
         if (passkey.credentialId !== credentialId) return undefined
-        const goesUp = counter > passkey.counter || (counter === 0 && passkey.counter === 0)
-        return goesUp ? { ...passkey, counter, backedUp, lastUsedAt: epochSeconds(clock) } : undefined
+        const isIncreasing = counter > passkey.counter || (counter === 0 && passkey.counter === 0)
+        return isIncreasing ? { ...passkey, counter, backedUp, lastUsedAt: epochSeconds(clock) } : undefined
       })
     },
     renamePasskey: async (subject, id, name) =>

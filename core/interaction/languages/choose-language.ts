@@ -17,7 +17,7 @@ const lookUp = (range: string, languages: ReadonlyMap<string, string>): string |
 /** No real browser sends a longer list. */
 const mostRead = 512
 /** The number of headers whose language is cached. */
-const mostHeaders = 256
+const maxHeadersKept = 256
 
 /**
  * Parses `de-CH, fr;q=0.8` into ranges, the preferred first. Ranges with weight zero or a malformed weight are left
@@ -55,7 +55,7 @@ export const createChooseLanguage = (
     return undefined
   }
   // Most people send one of a few headers, and parsing one costs more than rendering a short page.
-  const byHeader = new RecentMap<string, string>(mostHeaders)
+  const byHeader = new RecentMap<string, string>(maxHeadersKept)
   const ofHeader = (header: string): string => {
     const known = byHeader.get(header)
     if (known !== undefined) return known

@@ -52,12 +52,12 @@ export interface KeyLedger {
   /** Remembers the keys that are published from now on. Throws `ConfigurationError`, `Unavailable`. */
   publish(keys: KeysInForce): Promise<void>
   /**
-   * Marks as withdrawn what was published before this start and is no longer in the inventory; `tell` records it.
-   * Returns the keys that still have live tokens. Throws `Unavailable`.
+   * Marks as withdrawn what was published before this start and is no longer in the inventory; `recordChanges`
+   * records it. Returns the keys that still have live tokens. Throws `Unavailable`.
    */
   withdrawMissing(): Promise<readonly Problem[]>
   /** Records what has changed since the last call. Throws `Unavailable`, and then the next call records it. */
-  tell(keys: KeysInForce): Promise<void>
+  recordChanges(keys: KeysInForce): Promise<void>
   /** Does both repeatedly. Returns a function that stops it. */
   watch(serving: () => KeysInForce): () => Promise<void>
 }
@@ -89,7 +89,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
     for (const kid of await recordPublications(store, inventory, ring, publications, clock())) published.add(kid)
   }
 
-  const tell = async ({ ring }: KeysInForce): Promise<void> => {
+  const recordChanges = async ({ ring }: KeysInForce): Promise<void> => {
     const states = ring.states()
     const now = new Map(states.map((key) => [key.kid, key]))
     const taken = [...last.values()].filter(({ kid, state }) => !now.has(kid) && state !== 'gone')
@@ -111,23 +111,23 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
   return {
     publish,
     withdrawMissing,
-    tell,
+    recordChanges,
     watch(serving) {
-      let lookedAt = clock()
+      let checkedAt = clock()
       const isPublished = (kid: string): boolean => serving().ring.publishedKey(kid) !== undefined
-      const lookForWithdrawn = async (): Promise<void> => {
+      const renewPublications = async (): Promise<void> => {
         // The clock may be set back.
-        if (Math.abs(clock() - lookedAt) < asWithdrawnMs) return
+        if (Math.abs(clock() - checkedAt) < asWithdrawnMs) return
         await recordStillPublished(store, [...publications.keys()].filter(isPublished), isPublished)
-        lookedAt = clock()
+        checkedAt = clock()
       }
       let failing = false
       let busy: Promise<void> | undefined
-      const look = async (): Promise<void> => {
+      const update = async (): Promise<void> => {
         try {
           await publish(serving())
-          await tell(serving())
-          await lookForWithdrawn()
+          await recordChanges(serving())
+          await renewPublications()
           failing = false
         } catch (error) {
           // Readiness reports outages, so one log line is enough here.
@@ -138,7 +138,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
         }
       }
       const timer = setInterval(() => {
-        busy ??= look().finally(() => (busy = undefined))
+        busy ??= update().finally(() => (busy = undefined))
       }, intervalMs).unref()
       return async () => {
         clearInterval(timer)

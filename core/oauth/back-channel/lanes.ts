@@ -34,7 +34,7 @@ export const createLanes = (limits: LaneLimits, isFailing: (host: string) => boo
   const atWork = new Map<string, Promise<void>>()
   let forFailing = 0
 
-  const hasPlace = ({ atWork: own }: Lane, failing: boolean): boolean => {
+  const hasCapacity = ({ atWork: own }: Lane, failing: boolean): boolean => {
     if (failing) return own === 0 && forFailing < limits.forFailing && atWork.size < limits.inAll
     return own < limits.atWork && atWork.size < (own === 0 ? limits.inAll : limits.inAll / 2)
   }
@@ -42,7 +42,7 @@ export const createLanes = (limits: LaneLimits, isFailing: (host: string) => boo
   const begin = (host: string, lane: Lane): void => {
     const [next] = lane.waiting
     const failing = isFailing(host)
-    if (next === undefined || !hasPlace(lane, failing)) return
+    if (next === undefined || !hasCapacity(lane, failing)) return
     const [id, work] = next
     lane.waiting.delete(id)
     lane.atWork++

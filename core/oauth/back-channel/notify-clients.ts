@@ -11,7 +11,7 @@ export interface NotifyClientsOptions {
 }
 
 /** Limits the notices to what was granted in these sessions, or to this client. */
-export interface ToldOf {
+export interface NotificationFilter {
   readonly sids?: readonly string[]
   readonly clientId?: string
 }
@@ -20,7 +20,7 @@ export interface ToldOf {
  * Leaves notices for clients that got something in sessions of a person that ended (OIDC Back-Channel Logout §2.5),
  * one per session and client. Called before the end is written, so that no end goes unreported. Throws `Unavailable`.
  */
-export type NotifyClients = (subject: string, only?: ToldOf) => Promise<void>
+export type NotifyClients = (subject: string, only?: NotificationFilter) => Promise<void>
 
 export const createNotifyClients =
   ({ sessionClients, outbox, findLogoutUri }: NotifyClientsOptions): NotifyClients =>

@@ -35,16 +35,16 @@ export type NotifyDevices = (subject: string, expiresIn: number) => void
 
 const deadlineMs = 3000
 /** Concurrent notifications, which a hanging push service can occupy. Beyond it devices find out when they poll. */
-const mostAtWork = 256
+const maxActive = 256
 
 export const createNotifyDevices = ({ notifiers, log }: NotifyDevicesOptions): NotifyDevices => {
   const all = [...notifiers]
-  let atWork = 0
+  let active = 0
 
   const wake = async (notifier: ApprovalNotifier, notice: Omit<ApprovalNotice, 'signal'>): Promise<void> => {
     const { name } = notifier
-    if (atWork >= mostAtWork) return log.warn('A device is not notified: too many notifications are at work', { name })
-    atWork++
+    if (active >= maxActive) return log.warn('A device is not notified: too many notifications are at work', { name })
+    active++
     try {
       const late = () => new Unavailable(name, 'unknown', 'it took too long')
       await withDeadline(deadlineMs, async (signal) => notifier.notify({ ...notice, signal }), late)
@@ -52,7 +52,7 @@ export const createNotifyDevices = ({ notifiers, log }: NotifyDevicesOptions): N
       const reason = error instanceof Unavailable ? error.message : 'it failed'
       log.error('A device was not notified', { name, reason }, error instanceof Unavailable ? undefined : error)
     } finally {
-      atWork--
+      active--
     }
   }
 

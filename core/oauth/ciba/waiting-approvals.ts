@@ -28,8 +28,8 @@ export interface WaitingApprovals {
 }
 
 /** One client cannot fill a person's attention, and leaves space for others. */
-const mostOfClient = 3
-const mostOfPerson = 20
+const maxOfClient = 3
+const maxOfPerson = 20
 
 export const createWaitingApprovals = (store: RecordStore<PersonsApprovals>, clock: Clock): WaitingApprovals => {
   const open = (record: PersonsApprovals | undefined, now: number): readonly WaitingApproval[] =>
@@ -46,7 +46,7 @@ export const createWaitingApprovals = (store: RecordStore<PersonsApprovals>, clo
         const now = clock()
         const waiting = open(current, now)
         const ofClient = waiting.filter(({ clientId }) => clientId === approval.clientId)
-        const full = ofClient.length >= mostOfClient ? ofClient : waiting.length >= mostOfPerson ? waiting : undefined
+        const full = ofClient.length >= maxOfClient ? ofClient : waiting.length >= maxOfPerson ? waiting : undefined
         if (full === undefined) return { result: 0, write: written([...waiting, approval]) }
         return { result: (Math.min(...full.map(({ expiresAt }) => expiresAt)) - now) / 1000 }
       }),

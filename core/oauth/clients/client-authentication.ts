@@ -89,8 +89,10 @@ export const createClientAuthentication = ({ authenticators, clients, guesses }:
       const stated = request.params.get('client_id')
       if (stated !== undefined && stated !== clientId) throw refused('client_id differs from the authenticated client')
       if (!registered.includes(method)) throw refused('method is not the registered one')
-      const judge = () => authenticator.authenticate(client, evidence, signal)
-      const proven = await (sendsSecret(authenticator) ? guesses.slowDown(clientId, request.address, judge) : judge())
+      const authenticate = () => authenticator.authenticate(client, evidence, signal)
+      const proven = await (sendsSecret(authenticator)
+        ? guesses.slowDown(clientId, request.address, authenticate)
+        : authenticate())
       const { confirmation, instanceJkt, dpop } = proven
       return {
         ...{ client, method },

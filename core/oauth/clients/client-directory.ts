@@ -87,7 +87,7 @@ export const createClientDirectory = (
   store: ClientLookup,
   { profile = 'oauth2', hasPairwiseKey = true, log = noLog }: DirectoryOptions = {},
 ): ClientDirectory => {
-  const told = new RecentMap<string, 'told'>(maxClients)
+  const warned = new RecentMap<string, 'warned'>(maxClients)
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
   const findAny = (clientId: string) =>
     isClientId(clientId) ? (byId.get(clientId) ?? store.find(clientId)) : undefined
@@ -102,8 +102,8 @@ export const createClientDirectory = (
     const why = findUnfitness(client)
     if (why === undefined) return false
     const { client_id } = client
-    if (told.get(client_id) === undefined) log.warn(why, { client_id })
-    told.set(client_id, 'told')
+    if (warned.get(client_id) === undefined) log.warn(why, { client_id })
+    warned.set(client_id, 'warned')
     return true
   }
   const isOut = (client: Client): boolean => client.disabled === true || isUnfit(client)

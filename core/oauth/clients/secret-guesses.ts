@@ -10,16 +10,16 @@ import { OAuthError } from '../errors.js'
 const policy: AttemptPolicy = { free: 10, baseDelaySeconds: 1, maxDelaySeconds: 60, forgetAfterSeconds: 3600 }
 
 /** At least half of this number is remembered. If an entry was dropped, each process allows one more guess. */
-const mostRemembered = 20_000
+const maxRemembered = 20_000
 
 /** Slows down guesses at the secret of one client from one address. */
 export interface SecretGuesses {
   /**
-   * Runs `judge`, which throws `invalid_client` for a wrong secret. After failures from this address, all processes
-   * together run it no more often than the policy allows; otherwise it throws `temporarily_unavailable` (429,
-   * `Retry-After`), whatever the secret. Throws `Unavailable`.
+   * Runs `authenticate`, which throws `invalid_client` for a wrong secret. After failures from this address, all
+   * processes together run it no more often than the policy allows; otherwise it throws `temporarily_unavailable`
+   * (429, `Retry-After`), whatever the secret. Throws `Unavailable`.
    */
-  slowDown<T>(clientId: string, address: string, judge: () => Promise<T>): Promise<T>
+  slowDown<T>(clientId: string, address: string, authenticate: () => Promise<T>): Promise<T>
 }
 
 /**
@@ -27,7 +27,7 @@ export interface SecretGuesses {
  * read.
  */
 export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => {
-  const failed = new RecentMap<string, 'failed'>(mostRemembered)
+  const failed = new RecentMap<string, 'failed'>(maxRemembered)
 
   const take = async (id: string): Promise<void> => {
     const { allowed, retryAfterSeconds } = await attempts.take('client_secret', id, policy)
@@ -40,17 +40,21 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
   }
 
   /** The guess is counted before the check, so that parallel guesses are counted too. */
-  const judgeCounted = async <T>(id: string, judge: () => Promise<T>): Promise<T> => {
+  const authenticateCounted = async <T>(id: string, authenticate: () => Promise<T>): Promise<T> => {
     await take(id)
-    const judged = await judge()
+    const authenticated = await authenticate()
     failed.delete(id)
     await attempts.clear('client_secret', id)
-    return judged
+    return authenticated
   }
 
-  const judgeFirst = async <T>(clientId: string, address: string, judge: () => Promise<T>): Promise<T> => {
+  const authenticateUncounted = async <T>(
+    clientId: string,
+    address: string,
+    authenticate: () => Promise<T>,
+  ): Promise<T> => {
     try {
-      return await judge()
+      return await authenticate()
     } catch (error) {
       const id = idOf(clientId, address)
       if (id === undefined || !(error instanceof OAuthError) || error.code !== 'invalid_client') throw error
@@ -61,11 +65,12 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
   }
 
   return {
-    slowDown(clientId, address, judge) {
+    slowDown(clientId, address, authenticate) {
       // There is nearly always no failure, and then nothing else is looked up.
       const id = failed.isEmpty ? undefined : idOf(clientId, address)
-      if (id === undefined || failed.get(id) === undefined) return judgeFirst(clientId, address, judge)
-      return judgeCounted(id, judge)
+      if (id === undefined || failed.get(id) === undefined)
+        return authenticateUncounted(clientId, address, authenticate)
+      return authenticateCounted(id, authenticate)
     },
   }
 }

@@ -50,7 +50,7 @@ export const grantEntryId = ({ subject, grantId }: Pick<GrantEntry, 'subject' | 
 const seenName = ({ subject, grantId }: Grant): string => `${grantId}\n${subject}`
 
 /** Each entry takes 120 bytes. */
-const mostSeen = 10_000
+const maxSeen = 10_000
 
 export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions): GrantIndex => {
   const write = async (grant: Grant, grantedAt: number, onlyIfAbsent: boolean): Promise<void> => {
@@ -65,7 +65,7 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
     await store.put(grantEntryId(grant), { ...entry, grantedAt }, { ttlSeconds, onlyIfAbsent })
   }
   /** Remembers entries that exist. Each lasts as long as the last token of its grant. */
-  const seen = new RecentMap<string, 'seen'>(mostSeen)
+  const seen = new RecentMap<string, 'seen'>(maxSeen)
   return {
     add: (grant) => write(grant, epochSeconds(clock), false),
     async complete(grant) {

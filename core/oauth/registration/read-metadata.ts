@@ -37,27 +37,27 @@ export const parseRegistration = (body: Buffer | undefined): JsonObject => {
   return object
 }
 
-const mostEntries = 100
-const mostCharacters = 2048
+const maxEntries = 100
+const maxCharacters = 2048
 
 /** RFC 5321 §4.5.3.1.3: the longest address. */
-const mostContacts = 10
-const mostOfContact = 254
+const maxContacts = 10
+const maxContactLength = 254
 
 /** The limit is far more than any client has, so later code may look at each entry. */
 const findExcess = (name: string, value: JsonValue): string | undefined => {
   if (name === 'software_statement') return undefined
   if (name === 'contacts' && Array.isArray(value)) {
-    if (value.length > mostContacts) return `must have at most ${String(mostContacts)} entries`
-    if (value.some((one) => typeof one === 'string' && one.length > mostOfContact))
-      return `must have entries of at most ${String(mostOfContact)} characters`
+    if (value.length > maxContacts) return `must have at most ${String(maxContacts)} entries`
+    if (value.some((one) => typeof one === 'string' && one.length > maxContactLength))
+      return `must have entries of at most ${String(maxContactLength)} characters`
   }
   if (typeof value === 'string')
-    return value.length > mostCharacters ? `must have at most ${String(mostCharacters)} characters` : undefined
+    return value.length > maxCharacters ? `must have at most ${String(maxCharacters)} characters` : undefined
   if (Array.isArray(value)) {
-    if (value.length > mostEntries) return `must have at most ${String(mostEntries)} entries`
-    return value.some((one) => typeof one === 'string' && one.length > mostCharacters)
-      ? `must have entries of at most ${String(mostCharacters)} characters`
+    if (value.length > maxEntries) return `must have at most ${String(maxEntries)} entries`
+    return value.some((one) => typeof one === 'string' && one.length > maxCharacters)
+      ? `must have entries of at most ${String(maxCharacters)} characters`
       : undefined
   }
   return undefined

@@ -1,7 +1,7 @@
 import type { MetadataProblem } from '../clients/metadata-rules.js'
 import { OAuthError } from '../errors.js'
 
-const mostTold = 3
+const maxListed = 3
 
 /** `error_description` must be printable ASCII without quotes and backslashes (RFC 6749 §5.2). */
 const ascii = (text: string): string =>
@@ -13,9 +13,9 @@ const ascii = (text: string): string =>
  * values.
  */
 export const metadataRefused = (problems: readonly MetadataProblem[], isShaped = false): OAuthError => {
-  const told = problems.slice(0, mostTold).map(({ path, message }) => `${path} ${message}`)
-  const more = problems.length > mostTold ? `; and ${String(problems.length - mostTold)} more` : ''
-  const description = ascii(`${told.join('; ')}${more}`)
+  const listed = problems.slice(0, maxListed).map(({ path, message }) => `${path} ${message}`)
+  const more = problems.length > maxListed ? `; and ${String(problems.length - maxListed)} more` : ''
+  const description = ascii(`${listed.join('; ')}${more}`)
   const isOfRedirect = isShaped && problems.some(({ path }) => /^redirect_uris\b/.test(path))
   return new OAuthError(isOfRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata', description)
 }

@@ -15,10 +15,10 @@ interface PairwiseKey {
 export type PairwiseKeyReconciliation =
   { readonly outcome: 'kept' | 'replaced' } | { readonly outcome: 'refused'; readonly reason: string }
 
-const wayOut = 'put the old one back, or see pairwise_key_replaced'
+const remedy = 'put the old one back, or see pairwise_key_replaced'
 
 /** Compares the key with the previous one, and remembers it if that is allowed. Throws `Unavailable`. */
-export const settlePairwiseKey = async ({
+export const reconcilePairwiseKey = async ({
   secrets,
   fingerprint,
   replaced,
@@ -28,11 +28,11 @@ export const settlePairwiseKey = async ({
   if (before === undefined && fingerprint !== undefined) {
     if (await secrets.put(id, fingerprint, { onlyIfAbsent: true })) return { outcome: 'kept' }
     // Another replica wrote first.
-    return settlePairwiseKey({ secrets, fingerprint, replaced })
+    return reconcilePairwiseKey({ secrets, fingerprint, replaced })
   }
   if (!replaced) {
     const what = fingerprint === undefined ? 'is missing' : 'is another one than before'
-    return { outcome: 'refused', reason: `${what}, and every pairwise subject would change: ${wayOut}` }
+    return { outcome: 'refused', reason: `${what}, and every pairwise subject would change: ${remedy}` }
   }
   if (fingerprint === undefined) await secrets.remove(id)
   else await secrets.put(id, fingerprint)

@@ -60,8 +60,8 @@ export const createEndSubject =
     const moment = clock() + 1
     const before = await revocations.endedBefore(idOf(subject))
     await revocations.revokeBefore(momentIdOf(subject), moment, lifetimeSeconds)
-    const reach = before === undefined ? 0 : nextSecond(before) * 1000 + 1
-    await revocations.revokeBefore(idOf(subject), Math.max(moment, reach), lifetimeSeconds)
+    const afterNextSecond = before === undefined ? 0 : nextSecond(before) * 1000 + 1
+    await revocations.revokeBefore(idOf(subject), Math.max(moment, afterNextSecond), lifetimeSeconds)
     // This covers grants that were made between the two steps.
     await tell(subject)
   }

@@ -45,7 +45,7 @@ export interface KmsDouble extends AsyncDisposable {
   /** Every request so far, in the order of arrival. */
   readonly calls: readonly RecordedCall[]
   /** The largest number of concurrent requests so far. */
-  mostAtOnce(): number
+  maxConcurrent(): number
   /** The same in CloudTrail's export format. */
   cloudTrail(): { Records: Body[] }
 }
@@ -102,7 +102,7 @@ export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promi
       const key = typeof name === 'string' ? keys.get(region, name) : undefined
       const signer = fault !== undefined && 'signature' in fault && fault.signature === 'other-key' && key !== undefined
       const made = await act({ keys, region, body, key: signer ? { ...(await another(key)), arn: key.arn } : key })
-      reply(200, spoil(made, fault))
+      reply(200, corrupt(made, fault))
     } catch (error) {
       if (!(error instanceof KmsErrorReply)) throw error
       call.errorCode = error.name
@@ -136,7 +136,7 @@ export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promi
     moveAlias: (alias, arn) => keys.moveAlias(arn.split(':')[3] ?? '', alias, arn),
     fail: (rule) => faults.add(rule),
     heal: () => faults.clear(),
-    mostAtOnce: () => most,
+    maxConcurrent: () => most,
     calls: record.calls,
     cloudTrail: record.cloudTrail,
     async [Symbol.asyncDispose]() {
@@ -152,15 +152,15 @@ const readBody = async (request: IncomingMessage): Promise<Body> => {
   return JSON.parse(Buffer.concat(chunks).toString() || '{}') as Body
 }
 
-const spoil = (reply: Body, fault: KmsFault | undefined): Body => {
+const corrupt = (reply: Body, fault: KmsFault | undefined): Body => {
   if (fault === undefined) return reply
   if ('keyId' in fault) return { ...reply, KeyId: fault.keyId }
   if (!('signature' in fault) || fault.signature === 'other-key') return reply
   const good = Buffer.from(String(reply['Signature']), 'base64')
-  return { ...reply, Signature: spoilt(good, fault.signature).toString('base64') }
+  return { ...reply, Signature: corrupted(good, fault.signature).toString('base64') }
 }
 
-const spoilt = (signature: Buffer, how: 'flipped-bit' | 'truncated' | 'not-der'): Buffer => {
+const corrupted = (signature: Buffer, how: 'flipped-bit' | 'truncated' | 'not-der'): Buffer => {
   if (how === 'truncated') return signature.subarray(0, -1)
   if (how === 'not-der') return Buffer.concat([Buffer.from([0x31]), signature.subarray(1)])
   const flipped = Buffer.from(signature)

@@ -5,7 +5,7 @@ import { checkMembers, kinds } from '../../wire/options.js'
 import { DeviceError } from '../errors.js'
 import type { DeviceKey } from '../key.js'
 
-const forOthers = 0o077
+const groupAndOthersMode = 0o077
 
 /**
  * A P-256 key in a PKCS#8 PEM file of mode 0600, created if there is none. Processes that create it at the same time
@@ -30,7 +30,7 @@ const readKey = async (path: string): Promise<KeyObject | undefined> => {
     // Checks the opened file, so that it cannot be exchanged between the check and the reading.
     const found = await file.stat()
     if (!found.isFile()) throw failed(path, 'is not a file.')
-    if (process.platform !== 'win32' && (found.mode & forOthers) !== 0)
+    if (process.platform !== 'win32' && (found.mode & groupAndOthersMode) !== 0)
       throw failed(path, `is open to other users; run: chmod 600 ${path}`)
     return parseKey(path, await file.readFile())
   } catch (error) {

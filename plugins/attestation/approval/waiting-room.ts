@@ -56,7 +56,7 @@ const findDecision = async ({ records }: WaitingRoomOptions, stay: string): Prom
   (await records.find(decisionId(stay)))?.['decision'] as Decision | undefined
 
 /** Takes a free slot among the numbered ones under a prefix. Undefined if all are taken. */
-const takePlace = async (
+const takeSlot = async (
   { records, expiresSeconds }: WaitingRoomOptions,
   prefix: string,
   places: number,
@@ -79,7 +79,7 @@ const leave = async ({ records }: WaitingRoomOptions, places: readonly string[])
 }
 
 /** Takes one slot of each kind that an enrolment needs. Undefined, with nothing taken, if one kind has none. */
-const takePlaces = async (options: WaitingRoomOptions, context: EnrolmentContext, address: string | undefined) => {
+const takeSlots = async (options: WaitingRoomOptions, context: EnrolmentContext, address: string | undefined) => {
   const kinds: (readonly [prefix: string, places: number])[] = [
     ...(address === undefined ? [] : [[`approval:address:${address}:`, options.maxPerAddress] as const]),
     [`approval:place:${principalDigest(context.principal)}:`, options.maxPerPrincipal],
@@ -87,7 +87,7 @@ const takePlaces = async (options: WaitingRoomOptions, context: EnrolmentContext
   ]
   const taken: string[] = []
   for (const [prefix, places] of kinds) {
-    const place = await takePlace(options, prefix, places)
+    const place = await takeSlot(options, prefix, places)
     if (place === undefined) {
       await leave(options, taken)
       return undefined
@@ -107,7 +107,7 @@ const enter = async (
   const { records, clock, expiresSeconds } = options
   const { principal, jkt, attributes } = context
   const address = addressBucket(context.address)
-  const places = await takePlaces(options, context, address)
+  const places = await takeSlots(options, context, address)
   if (places === undefined) return { state: 'full' }
   const now = clock()
   const waiting: Waiting = {
@@ -180,8 +180,8 @@ const decide = async (options: WaitingRoomOptions, id: string, decision: Decisio
   const ttlSeconds = decision === 'approve' ? leftSeconds : Math.max(leftSeconds, deniedSeconds)
   const first = await records.put(decisionId(waiting.stay), { decision }, { ttlSeconds, onlyIfAbsent: true })
   if (!first) {
-    const takenBack = decision === 'deny' && (await findDecision(options, waiting.stay)) === 'approve'
-    if (!takenBack || !(await claim(options, waiting))) return false
+    const isRevoked = decision === 'deny' && (await findDecision(options, waiting.stay)) === 'approve'
+    if (!isRevoked || !(await claim(options, waiting))) return false
   }
   if (decision === 'deny') {
     const denied = { ...waiting, denied: true } as unknown as JsonObject

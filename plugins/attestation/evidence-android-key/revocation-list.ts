@@ -28,7 +28,7 @@ export const createRevocationList = (
     return async () => serials
   }
   let known: { readonly serials: RevokedSerials; readonly at: number } | undefined
-  let underway: Promise<RevokedSerials> | undefined
+  let loading: Promise<RevokedSerials> | undefined
   let triedAt = Number.NEGATIVE_INFINITY
 
   // Not bound to the signal of a request, because others wait for the same fetch. It has its own deadline.
@@ -41,7 +41,7 @@ export const createRevocationList = (
     known = { serials, at: triedAt }
     return serials
   }
-  const load = (): Promise<RevokedSerials> => (underway ??= fetchList().finally(() => (underway = undefined)))
+  const load = (): Promise<RevokedSerials> => (loading ??= fetchList().finally(() => (loading = undefined)))
 
   return async () => {
     const now = epochSeconds(clock)

@@ -17,7 +17,7 @@ const types = ['oauth-client-attestation-pop+jwt']
 /** Seconds that a proof is valid after its `iat`. */
 const maxAge = 300
 /** Seconds beyond any request's deadline. */
-const underway = 30
+const maxRequestSeconds = 30
 
 export interface ProofRules extends TimeRules {
   readonly issuer: string
@@ -67,7 +67,8 @@ export const checkProof = async (
   await useChallenge(jws.payload['challenge'], rules)
   // Lasts until no replica accepts it any more, with a clock that may be behind ours, and until a request in progress
   // has ended.
-  const ttlSeconds = Math.ceil(iat) + maxAge + 2 * rules.toleranceSeconds + underway - epochSeconds(rules.clock)
+  const ttlSeconds =
+    Math.ceil(iat) + maxAge + 2 * rules.toleranceSeconds + maxRequestSeconds - epochSeconds(rules.clock)
   const earliest = Math.floor((iat - 2 * rules.toleranceSeconds) * 1000)
   // Keyed by the key, so that no instance can use up the ids of another.
   if (!(await rules.used.claim(key.thumbprint, jti, ttlSeconds, earliest))) throw refusal('the proof was used before')

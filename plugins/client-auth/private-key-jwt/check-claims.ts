@@ -2,7 +2,7 @@ import { epochSeconds, OAuthError, type Client, type JsonObject } from '../../..
 import { findTimeFault, isFapi, isJti, isNumericDate, type TimeRules } from '../../../core/api/internal.js'
 
 /** Seconds beyond any request's deadline. */
-const underway = 30
+const maxRequestSeconds = 30
 /** Maximum seconds until `exp` for a client with `fapi2`. */
 const longestForFapi = 300
 
@@ -56,6 +56,6 @@ export const checkClaims = (
   const begun = Math.max(exp - maxAgeSeconds, ...[nbf, iat].filter(isNumericDate)) - 2 * toleranceSeconds
   // Lasts until no replica accepts it any more, with a clock that may be behind ours, and until a request in progress
   // has ended.
-  const end = Math.ceil(exp) + 2 * toleranceSeconds + underway
+  const end = Math.ceil(exp) + 2 * toleranceSeconds + maxRequestSeconds
   return { jti, ttlSeconds: end - now, earliest: Math.floor(begun * 1000) }
 }

@@ -29,8 +29,9 @@ export const exchangeAttestation = async (
   if (policy.device === undefined && policy.service === undefined) refuse('the client may show no attestation')
   // A caller without the key must not cause a query to the status provider.
   const jkt = request.constraint?.jkt ?? refuse('an attestation without a DPoP proof')
-  const shown = (await attestations.verify(token, jkt, request.signal)) ?? refuse('not a valid attestation of this key')
-  const { principal, expiresAt } = shown
+  const presented =
+    (await attestations.verify(token, jkt, request.signal)) ?? refuse('not a valid attestation of this key')
+  const { principal, expiresAt } = presented
   const allowed =
     policy[principal.principalType] ?? refuse('the client may show no attestation of this type of principal')
   return {

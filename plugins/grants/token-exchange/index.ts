@@ -13,15 +13,15 @@ import type { ShownAttestations } from '../../../core/api/attestation.js'
 import { accessTokenType } from '../../../core/api/internal.js'
 import { attestationType, exchangeAttestation } from './attested.js'
 import { none, options, type Rights } from './options.js'
-import { readShown, refuse, shownTypes, type ShownToken } from './subject.js'
+import { readPresented, refuse, presentedTypes, type PresentedToken } from './subject.js'
 
 /** RFC 8693 §2.1. A type without a token, or a token without a type, is refused. */
 const params = z
   .object({
     subject_token: z.string(),
-    subject_token_type: z.enum([...shownTypes, attestationType]),
+    subject_token_type: z.enum([...presentedTypes, attestationType]),
     actor_token: z.string().optional(),
-    actor_token_type: z.enum(shownTypes).optional(),
+    actor_token_type: z.enum(presentedTypes).optional(),
     requested_token_type: z.literal(accessTokenType).optional(),
   })
   .refine(({ actor_token, actor_token_type }) => actor_token === undefined || actor_token_type !== undefined, {
@@ -35,14 +35,14 @@ type Input = z.output<typeof params>
 type Request = GrantRequest<Input>
 
 /** The client that the token was issued to or is for, or the resource server that the client is. */
-const checkRight = ({ client }: Request, { audiences }: Rights, subject: ShownToken): void => {
+const checkRight = ({ client }: Request, { audiences }: Rights, subject: PresentedToken): void => {
   const own = subject.clientId === client.client_id || subject.audience.includes(client.client_id)
   if (!own && !subject.audience.some((name) => audiences.includes(name)))
     refuse('the subject token was not issued for the client')
 }
 
 /** RFC 8693 §4.4: the actor must match every member of `may_act`. */
-const isPermitted = (mayAct: unknown, actor: ShownToken): boolean => {
+const isPermitted = (mayAct: unknown, actor: PresentedToken): boolean => {
   if (typeof mayAct !== 'object' || mayAct === null) return false
   const known = new Map(Object.entries({ iss: actor.claims['iss'], sub: actor.subject, client_id: actor.clientId }))
   const named = Object.entries(mayAct)
@@ -54,7 +54,7 @@ const isPermitted = (mayAct: unknown, actor: ShownToken): boolean => {
  * different parties it needs permission, because otherwise tokens of unrelated contexts could form a chain that never
  * existed.
  */
-const checkActor = ({ client }: Request, rights: Rights, subject: ShownToken, actor: ShownToken): Actor => {
+const checkActor = ({ client }: Request, rights: Rights, subject: PresentedToken, actor: PresentedToken): Actor => {
   if (actor.clientId !== client.client_id) refuse('the actor token was not issued to the client')
   if (actor.actor !== undefined) refuse('the actor token already has an actor')
   const mayAct = subject.claims['may_act']
@@ -66,7 +66,7 @@ const checkActor = ({ client }: Request, rights: Rights, subject: ShownToken, ac
   return { sub: actor.subject, client_id: actor.clientId, ...(subject.actor && { act: subject.actor }) }
 }
 
-const narrowScope = ({ client, scope }: Request, rights: Rights, subject: ShownToken): readonly string[] => {
+const narrowScope = ({ client, scope }: Request, rights: Rights, subject: PresentedToken): readonly string[] => {
   const { scope: claimed } = subject.claims
   const given = typeof claimed === 'string' ? claimed.split(' ') : []
   const allowed = subject.kind === 'id_token' ? rights.id_token_scope : given
@@ -78,7 +78,11 @@ const narrowScope = ({ client, scope }: Request, rights: Rights, subject: ShownT
 }
 
 /** An id_token is for a client and names no resource server, so the core decides what the client may ask for. */
-const narrowAudience = ({ resource, audience }: Request, rights: Rights, subject: ShownToken): readonly string[] => {
+const narrowAudience = (
+  { resource, audience }: Request,
+  rights: Rights,
+  subject: PresentedToken,
+): readonly string[] => {
   const asked = [...new Set([...resource, ...audience])]
   if (subject.kind === 'id_token') return asked
   if (asked.length === 0) return subject.audience
@@ -87,7 +91,7 @@ const narrowAudience = ({ resource, audience }: Request, rights: Rights, subject
   return asked
 }
 
-const authenticationOf = ({ claims }: ShownToken): Authentication | undefined => {
+const authenticationOf = ({ claims }: PresentedToken): Authentication | undefined => {
   const { auth_time: time, acr } = claims
   return typeof time === 'number' ? { auth_time: time, ...(typeof acr === 'string' && { acr }) } : undefined
 }
@@ -104,13 +108,13 @@ const decide = async ({ ownTokens, attestations }: Shown, rights: Rights, reques
     if (input.actor_token !== undefined) refuse('nobody acts for a device or service')
     return exchangeAttestation(attestations, rights, input.subject_token, request)
   }
-  const subject = await readShown(ownTokens, input.subject_token, input.subject_token_type, request)
+  const subject = await readPresented(ownTokens, input.subject_token, input.subject_token_type, request)
   checkRight(request, rights, subject)
-  const shown =
+  const presented =
     input.actor_token === undefined || input.actor_token_type === undefined
       ? undefined
-      : await readShown(ownTokens, input.actor_token, input.actor_token_type, request)
-  const actor = shown === undefined ? subject.actor : checkActor(request, rights, subject, shown)
+      : await readPresented(ownTokens, input.actor_token, input.actor_token_type, request)
+  const actor = presented === undefined ? subject.actor : checkActor(request, rights, subject, presented)
   if (actor?.act?.act?.act?.act !== undefined) refuse('too many actors')
   const authentication = authenticationOf(subject)
   return {
@@ -119,7 +123,7 @@ const decide = async ({ ownTokens, attestations }: Shown, rights: Rights, reques
     audience: narrowAudience(request, rights, subject),
     ...(authentication && { authentication }),
     ...(actor && { actor }),
-    notAfter: Math.min(subject.expiresAt, shown?.expiresAt ?? Infinity),
+    notAfter: Math.min(subject.expiresAt, presented?.expiresAt ?? Infinity),
     grantId: subject.grantId,
     issuedTokenType: accessTokenType,
   }
@@ -131,7 +135,7 @@ export default definePlugin({
   apiVersion: 1,
   options,
   needs: ['ownTokens', 'attestations'],
-  create({ clients }, shown) {
+  create({ clients }, presented) {
     const rightsOf = new Map(Object.entries(clients))
     const takesAttestations = [...rightsOf.values()].some(
       ({ attestation_scope: { device, service } }) => device !== undefined || service !== undefined,
@@ -143,7 +147,7 @@ export default definePlugin({
           params,
           clientAuthentication: 'confidential',
           takesAttestations,
-          handle: (request) => decide(shown, rightsOf.get(request.client.client_id) ?? none, request),
+          handle: (request) => decide(presented, rightsOf.get(request.client.client_id) ?? none, request),
         }),
       ],
     }

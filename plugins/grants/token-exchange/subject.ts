@@ -13,11 +13,11 @@ const kinds = new Map([
 ] as const)
 
 /** The types of tokens that may be presented (RFC 8693 §3). */
-export type ShownType = typeof kinds extends Map<infer Name, unknown> ? Name : never
-export const shownTypes = [...kinds.keys()] as [ShownType, ...ShownType[]]
+export type PresentedType = typeof kinds extends Map<infer Name, unknown> ? Name : never
+export const presentedTypes = [...kinds.keys()] as [PresentedType, ...PresentedType[]]
 
 /** The parts of a presented token that an exchange uses. */
-export interface ShownToken {
+export interface PresentedToken {
   readonly kind: 'access_token' | 'id_token'
   readonly claims: JsonObject
   readonly grantId: string
@@ -67,9 +67,9 @@ const readActor = (act: unknown, left = maxActors): Actor => {
  */
 const checkConfirmation = (cnf: unknown, { constraint }: GrantRequest): void => {
   if (cnf === undefined) return
-  const shown = new Map(Object.entries(constraint ?? {}))
+  const presented = new Map(Object.entries(constraint ?? {}))
   const named = isObject(cnf) ? Object.entries(cnf) : []
-  if (named.length === 0 || !named.every(([name, value]) => shown.get(name) === value))
+  if (named.length === 0 || !named.every(([name, value]) => presented.get(name) === value))
     refuse('sender-constrained token without proof')
 }
 
@@ -77,12 +77,12 @@ const checkConfirmation = (cnf: unknown, { constraint }: GrantRequest): void => 
  * Verifies one of our tokens that the client presents: of the stated type, within its lifetime, not revoked, with the
  * proof that it is bound to. Throws `invalid_request`, `Unavailable`.
  */
-export const readShown = async (
+export const readPresented = async (
   ownTokens: OwnTokens,
   token: string,
-  type: ShownType,
+  type: PresentedType,
   request: GrantRequest,
-): Promise<ShownToken> => {
+): Promise<PresentedToken> => {
   const kind = kinds.get(type) ?? refuse('unknown token type')
   const own = (await ownTokens.verify(token, kind)) ?? refuse('not a valid token of the type that was named')
   const { claims, grantId } = own
