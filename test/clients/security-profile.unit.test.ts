@@ -45,7 +45,7 @@ describe('security_profile: fapi2', () => {
   const problemsOf = (config: object, clients: readonly Partial<Client>[]) => {
     const problems: string[] = []
     const report = (path: Path, message: string) => void problems.push(`${formatPath(path)} ${message}`)
-    for (const rule of profileRules) rule({ config, clients, report, isWhole: () => true } as unknown as Deployment)
+    for (const rule of profileRules) rule({ config, clients, report, isValid: () => true } as unknown as Deployment)
     return problems
   }
   const good = { id_token_signing_alg: 'ES256', clock_tolerance_secs: 10 }

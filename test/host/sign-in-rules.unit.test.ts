@@ -5,14 +5,14 @@ import { signInRules } from '../../core/checks/sign-in-rules.js'
 
 const problemsOf = (
   methods: Readonly<Record<string, readonly string[] | undefined>>,
-  isWhole = true,
+  isValid = true,
   consent?: object,
 ) => {
   const problems: string[] = []
   const deployment = {
     registries: { consent, signIn: new Map(Object.entries(methods).map(([id, after]) => [id, { id, after }])) },
     report: (path: Path, message: string) => void problems.push(`${formatPath(path)} ${message}`),
-    isWhole: () => isWhole,
+    isValid: () => isValid,
   } as unknown as Deployment
   for (const rule of signInRules) rule(deployment)
   return problems
