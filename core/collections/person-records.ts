@@ -41,26 +41,26 @@ export const notifyClientsIn = (stores: Stores, config: Config, clock: Clock): N
 export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject =>
   endSubjectOf(collections(stores), config, clock, notifyClientsIn(stores, config, clock))
 
-/** Handles the sessions, grants and consents of people. `tell` notifies the clients of what ends. */
+/** Handles the sessions, grants and consents of people. `notifyClients` notifies the clients of what ends. */
 export const personalRecordsOf = (
   kept: Collections,
   config: Config,
   clock: Clock,
-  tell: NotifyClients,
-): PersonalRecords => createPersonalRecords({ ...kept, clock, grantLifetime: grantLifetime(config), tell })
+  notifyClients: NotifyClients,
+): PersonalRecords => createPersonalRecords({ ...kept, clock, grantLifetime: grantLifetime(config), notifyClients })
 
 /** Ends everything that a person's sign-ins have opened, at every replica. */
 export const endSubjectOf = (
   { revocations }: Pick<Collections, 'revocations'>,
   config: Config,
   clock: Clock,
-  tell: NotifyClients,
-): EndSubject => createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config), tell })
+  notifyClients: NotifyClients,
+): EndSubject => createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config), notifyClients })
 
 /** Works as `personalRecordsOf` for a command, which has only stores. */
 export const personalRecordsIn = (
   stores: Stores,
   config: Config,
   clock: Clock,
-  tell: NotifyClients = notifyClientsIn(stores, config, clock),
-): PersonalRecords => personalRecordsOf(collections(stores), config, clock, tell)
+  notifyClients: NotifyClients = notifyClientsIn(stores, config, clock),
+): PersonalRecords => personalRecordsOf(collections(stores), config, clock, notifyClients)

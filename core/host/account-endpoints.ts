@@ -26,9 +26,9 @@ export const createAccountEndpoints = (
 ): HandlersOf<typeof accountEndpoints> => {
   const { audit } = options
   const { cookies } = flow
-  const tell = notifyClientsOf(get)
+  const notifyClients = notifyClientsOf(get)
   const kept = get(tokens.collections)
-  const records = personalRecordsOf(kept, get(tokens.config), get(tokens.clock), tell)
+  const records = personalRecordsOf(kept, get(tokens.config), get(tokens.clock), notifyClients)
   const { recoveryLinks, recoverySessions } = kept
   const links = createRecoveryLinks({ ...options, store: recoveryLinks })
   const recoveries = createRecoverySessions({ ...options, store: recoverySessions, cookies })
@@ -57,7 +57,7 @@ export const createAccountEndpoints = (
           changePassword: passwordChange,
           resetPassword: passwordReset,
           recoveries,
-          endSubject: endSubjectOf(kept, get(tokens.config), options.clock, tell),
+          endSubject: endSubjectOf(kept, get(tokens.config), options.clock, notifyClients),
         },
         flow,
       ),

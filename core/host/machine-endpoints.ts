@@ -106,7 +106,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
         families,
         grantIndex: get(tokens.grantIndex),
         revocations,
-        tell: notifyClientsOf(get),
+        notifyClients: notifyClientsOf(get),
         accounts,
         clients,
         audit,

@@ -206,7 +206,7 @@ const endGrantsOf = (get: Resolve) => {
     index,
     revocations,
     grantLifetime: grantLifetime(get(tokens.config)),
-    tell: notifyClientsOf(get),
+    notifyClients: notifyClientsOf(get),
   })
 }
 

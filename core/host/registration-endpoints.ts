@@ -38,7 +38,7 @@ export const createClientsThatRegistered = (get: Resolve) => {
     directory: get(tokens.clients),
     clock: get(tokens.clock),
     unusedSeconds: seconds,
-    async keepPlace(address, registration) {
+    async reserveSlot(address, registration) {
       const entered = await kept.enter(address, seconds, openBytes(registration))
       return entered.allowed ? { leave: () => kept.leave(entered.place) } : undefined
     },

@@ -35,7 +35,7 @@ export const answerBrokenRequest = (error: NodeJS.ErrnoException, socket: Socket
  */
 const cookiePage =
   '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">' +
-  '<title>Error</title><h1>Error</h1><p>Your browser sent too much. Delete the cookies of this site, then try again.</p>'
+  '<title>Error</title><h1>Error</h1><p>Your browser sent too much data. Delete the cookies of this site, then try again.</p>'
 
 /** Looks at what the parser received last. A browser sends its `Accept` header before its cookies. */
 const isOfBrowser = (error: NodeJS.ErrnoException): boolean => {

@@ -136,8 +136,8 @@ export const createInteractions = ({ store, cookies, issuer, slots }: Interactio
       const unbound = isOpaqueToken(id) ? await store.findUnused(id) : undefined
       if (id === undefined || unbound === undefined || unbound.browser !== undefined) return undefined
       // The new one begins before the old one is redeemed, so that an outage does not cost the person the request.
-      const begun = await begin(unbound, browserCookie, address)
-      return (await redeem(id)) ? begun : undefined
+      const interaction = await begin(unbound, browserCookie, address)
+      return (await redeem(id)) ? interaction : undefined
     },
     async find(id, browserCookie) {
       if (!isOpaqueToken(id) || !isOpaqueToken(browserCookie)) return undefined

@@ -19,7 +19,7 @@ export interface PersonalRecordsOptions {
   readonly clock: Clock
   /** How long a revoked grant must be remembered, until its last token has expired. */
   readonly grantLifetime: number
-  readonly tell: NotifyClients
+  readonly notifyClients: NotifyClients
 }
 
 /** Every member throws `Unavailable`. */
@@ -181,7 +181,7 @@ const createPersonalGrants = (options: PersonalRecordsOptions): PersonalGrants =
     revokeGrants: (entries) => revokeGrantEntries(grants, entries),
     endGrantsOf,
     async withdrawGrants(subject, clientId, isKnown) {
-      await options.tell(subject, { clientId })
+      await options.notifyClients(subject, { clientId })
       // Otherwise anyone could fill the store with records of clients that do not exist.
       const hasMore = isKnown || (await listToEnd(subject, clientId)).length > 0
       return hasMore ? endGrantsOf(subject, clientId) : []

@@ -32,7 +32,7 @@ export interface RedeemOptions {
   readonly families: RefreshFamilyStore<Grant>
   readonly grantIndex: GrantIndex
   readonly revocations: RevocationStore
-  readonly tell: NotifyClients
+  readonly notifyClients: NotifyClients
   /** Receives the id of each grant that turned out to be revoked, so that this process signs nothing more for it. */
   readonly revokedGrants: RevokedGrants
   /** This is absent where nobody signs in. */
@@ -151,7 +151,7 @@ const isOver = async (options: RedeemOptions, grant: Grant, redeemable: Redeemab
   if (!(await isGrantOver(options.revocations, asked, [sessionEndId({ sid, authTime })]))) return false
   if (!isOffline(grant) || (await isGrantOver(options.revocations, asked))) return true
   // The grant outlives the session, which may have ended before the client was on the list to notify.
-  await options.tell(subject, { sids: [sid], clientId })
+  await options.notifyClients(subject, { sids: [sid], clientId })
   return false
 }
 

@@ -2,7 +2,7 @@ import { checkMembers, kinds } from '../wire/options.js'
 import { createApprovals, type Approval, type Decision } from './approvals.js'
 import { checkEnrolment, createCeremony, type Enrolment } from './ceremony.js'
 import { proveClient, type ClientProof, type ClientProofOptions } from './client-attestation.js'
-import { DeviceError, toldAs } from './errors.js'
+import { DeviceError, withErrorCode } from './errors.js'
 import { createHeldRecord } from './held-record.js'
 import { createAsk } from './issuer.js'
 import { generateKeyPair, usedKey, type DeviceKey } from './key.js'
@@ -140,7 +140,7 @@ export const createDevice = (options: DeviceOptions): Device => {
       checkEnrolment(enrolment)
       // A factor can be used only once, so an unusable store must be found first.
       await held.exclusively(async () => void (await store.read().catch(unlessCorrupted)))
-      const keys = key ? undefined : await toldAs('KeyFailed', 'No key can be made.', generateKeyPair)
+      const keys = key ? undefined : await withErrorCode('KeyFailed', 'No key can be made.', generateKeyPair)
       const attested = await ceremony.enrol(await usedKey(key, keys), enrolment)
       renewal.later(await held.exclusively(() => held.write(newRecord(attested, now(), keys))))
     },

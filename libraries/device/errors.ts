@@ -80,7 +80,11 @@ export class DeviceError extends Error {
 }
 
 /** Runs `work` and converts any error that is not a `DeviceError` to one with this code. */
-export const toldAs = async <T>(errorCode: DeviceErrorCode, message: string, work: () => Promise<T>): Promise<T> => {
+export const withErrorCode = async <T>(
+  errorCode: DeviceErrorCode,
+  message: string,
+  work: () => Promise<T>,
+): Promise<T> => {
   try {
     return await work()
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { toldAs } from './errors.js'
+import { withErrorCode } from './errors.js'
 import type { DeviceKey } from './key.js'
 import { checkRecord } from './record.js'
 import type { DeviceRecord, DeviceStore } from './store.js'
@@ -26,7 +26,7 @@ export const createHeldRecord = ({ store, key, now }: HeldRecordOptions): HeldRe
   let failed: DeviceRecord | undefined
 
   const inStore = <T>(work: () => Promise<T>): Promise<T> =>
-    toldAs('StoreFailed', 'The store of this device cannot be used.', work)
+    withErrorCode('StoreFailed', 'The store of this device cannot be used.', work)
 
   return {
     exclusively: (work) => inStore(() => store.exclusive(work)),

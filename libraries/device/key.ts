@@ -1,5 +1,5 @@
 import { base64url } from 'jose'
-import { toldAs } from './errors.js'
+import { withErrorCode } from './errors.js'
 
 /** The public half of a P-256 key, with the members and spelling of RFC 7638 §3.2. */
 export interface PublicJwk {
@@ -54,10 +54,10 @@ const encodeJson = (value: object): string => base64url.encode(JSON.stringify(va
 
 /** The key with which the device signs: `key`, or else the pair in its store. Failures have the code `KeyFailed`. */
 export const usedKey = (key: DeviceKey | undefined, keys: KeyPair | undefined): Promise<DeviceKey> =>
-  toldAs('KeyFailed', 'The key of this device cannot be used.', async () => {
+  withErrorCode('KeyFailed', 'The key of this device cannot be used.', async () => {
     const held = key ?? (keys && (await webCryptoKey(keys)))
     if (!held) throw new Error('There is no key.')
     const sign = (input: Uint8Array) =>
-      toldAs('KeyFailed', 'The key of this device did not sign.', () => held.sign(input))
+      withErrorCode('KeyFailed', 'The key of this device did not sign.', () => held.sign(input))
     return { publicJwk: held.publicJwk, sign }
   })

@@ -13,7 +13,7 @@ const maxHosts = 10_000
 
 /** Hosts that failed recently. Further attempts fail at once, so that thousands need not wait for a deadline each. */
 export interface FailingHosts {
-  rests(host: string): boolean
+  isCoolingDown(host: string): boolean
   /** Whether the last attempt failed. */
   isFailing(host: string): boolean
   record(host: string, delivered: boolean): void
@@ -22,7 +22,7 @@ export interface FailingHosts {
 export const createFailingHosts = (clock: Clock): FailingHosts => {
   const hosts = new RecentMap<string, Failures>(maxHosts)
   return {
-    rests(host) {
+    isCoolingDown(host) {
       const left = (hosts.get(host)?.cooldownUntil ?? -Infinity) - clock()
       // Setting the clock back must not extend a lifetime.
       return left > 0 && left <= cooldownMs

@@ -96,7 +96,7 @@ export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender
 
   const attempt = async (delivery: Delivery<N>): Promise<SendResult> => {
     const { host } = delivery
-    if (hosts.rests(host)) return { outcome: 'failed', reason: 'the host has failed just now' }
+    if (hosts.isCoolingDown(host)) return { outcome: 'failed', reason: 'the host has failed just now' }
     const result = await send(delivery)
     if (result.outcome !== 'moot') hosts.record(host, result.outcome === 'delivered')
     return result

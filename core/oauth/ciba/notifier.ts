@@ -43,7 +43,8 @@ export const createNotifyDevices = ({ notifiers, log }: NotifyDevicesOptions): N
 
   const wake = async (notifier: ApprovalNotifier, notice: Omit<ApprovalNotice, 'signal'>): Promise<void> => {
     const { name } = notifier
-    if (active >= maxActive) return log.warn('A device is not notified: too many notifications are at work', { name })
+    if (active >= maxActive)
+      return log.warn('A device is not notified: too many notifications are in progress', { name })
     active++
     try {
       const late = () => new Unavailable(name, 'unknown', 'it took too long')

@@ -53,7 +53,7 @@ export type EndSessionGrants = (
 ) => Promise<ReadonlyMap<string, number>>
 
 export const createEndSessionGrants =
-  (options: SessionGrantsOptions & { readonly tell: NotifyClients }): EndSessionGrants =>
+  (options: SessionGrantsOptions & { readonly notifyClients: NotifyClients }): EndSessionGrants =>
   async (subject, sessions) => {
     // This comes first: a code that is issued at the same time is either in the lists that are read next, or finds
     // that its session is over.
@@ -64,7 +64,7 @@ export const createEndSessionGrants =
     const granted = all.flatMap((entry) =>
       entry.sid !== undefined && ended.has(entry.sid) ? [{ ...entry, sid: entry.sid }] : [],
     )
-    await options.tell(subject, { sids })
+    await options.notifyClients(subject, { sids })
     const own = granted.filter((entry) => !isOffline(entry))
     await revokeGrantEntries(options, own)
     for (const { sid } of own) ended.set(sid, (ended.get(sid) ?? 0) + 1)

@@ -18,11 +18,11 @@ export interface RegisteredClientsOptions {
    * Takes a slot among the clients of its address that stay for `unusedSeconds`; undefined: the address has as many
    * as it may.
    */
-  readonly keepPlace: (address: string, registration: ClientRegistration) => Promise<KeptPlace | undefined>
+  readonly reserveSlot: (address: string, registration: ClientRegistration) => Promise<ReservedSlot | undefined>
 }
 
 /** A slot that was taken and can be given back. */
-export interface KeptPlace {
+export interface ReservedSlot {
   leave(): Promise<void>
 }
 
@@ -81,7 +81,7 @@ const forgetting = async <Result>(
 }
 
 const createNoteSeen = (options: RegisteredClientsOptions): RegisteredClients['noteSeen'] => {
-  const { openClients, clock, unusedSeconds, keepPlace } = options
+  const { openClients, clock, unusedSeconds, reserveSlot } = options
 
   /** Resolves with false when another process was first, or the client is gone. */
   const keepSeen = (client: Client): Promise<boolean> =>
@@ -99,7 +99,7 @@ const createNoteSeen = (options: RegisteredClientsOptions): RegisteredClients['n
     if (registration?.unseen !== true) return
     const { address } = registration
     try {
-      const place = address === undefined ? undefined : await keepPlace(address, registration)
+      const place = address === undefined ? undefined : await reserveSlot(address, registration)
       // Without a slot the client keeps the hour that it had.
       if (address !== undefined && place === undefined) return
       if (!(await forgetting(options, client.client_id, keepSeen(client)))) await place?.leave()

@@ -38,7 +38,7 @@ export interface SubjectEndOptions {
   /** Seconds for which an end is remembered: until the last thing that a sign-in has opened has expired. */
   readonly lifetimeSeconds: number
   /** Notifies clients, before anything ends and once more afterwards. */
-  readonly tell: NotifyClients
+  readonly notifyClients: NotifyClients
 }
 
 /**
@@ -53,9 +53,9 @@ export type EndSubject = (subject: string) => Promise<void>
  * the moment as well.
  */
 export const createEndSubject =
-  ({ revocations, clock, lifetimeSeconds, tell }: SubjectEndOptions): EndSubject =>
+  ({ revocations, clock, lifetimeSeconds, notifyClients }: SubjectEndOptions): EndSubject =>
   async (subject) => {
-    await tell(subject)
+    await notifyClients(subject)
     // A sign-in that began in this very millisecond is over, too.
     const moment = clock() + 1
     const before = await revocations.endedBefore(idOf(subject))
@@ -63,7 +63,7 @@ export const createEndSubject =
     const afterNextSecond = before === undefined ? 0 : nextSecond(before) * 1000 + 1
     await revocations.revokeBefore(idOf(subject), Math.max(moment, afterNextSecond), lifetimeSeconds)
     // This covers grants that were made between the two steps.
-    await tell(subject)
+    await notifyClients(subject)
   }
 
 /**

@@ -1,7 +1,7 @@
 import { checkMembers, kinds } from '../../wire/options.js'
 import { createHash } from 'node:crypto'
 import type { PKCS11 } from 'pkcs11js'
-import { DeviceError, toldAs } from '../errors.js'
+import { DeviceError, withErrorCode } from '../errors.js'
 import type { DeviceKey } from '../key.js'
 import { codeOf, loadModule, openKey, type OpenKey } from './pkcs11-token.js'
 
@@ -42,11 +42,12 @@ export const pkcs11Key = async (options: Pkcs11KeyOptions): Promise<Pkcs11Key> =
   )
   const { module, pin, label } = options
   if (options.token === undefined && options.slot === undefined) throw new TypeError('token or slot is missing')
-  const inToken = <T>(work: () => Promise<T>): Promise<T> => toldAs('KeyFailed', `The key ${label} failed.`, work)
+  const inToken = <T>(work: () => Promise<T>): Promise<T> =>
+    withErrorCode('KeyFailed', `The key ${label} failed.`, work)
   let last: Promise<unknown> = Promise.resolve()
   let refused: DeviceError | undefined
 
-  const library = await toldAs('KeyFailed', `${module} cannot be loaded.`, () => loadModule(module))
+  const library = await withErrorCode('KeyFailed', `${module} cannot be loaded.`, () => loadModule(module))
   const open = (): OpenKey => {
     if (refused) throw refused
     try {
