@@ -46,7 +46,7 @@ describe.each([
     ])
   })
 
-  it('ends a person by its own clock, also one of whom it knows nothing', async () => {
+  it('ends a person by its own clock, including one that it does not know', async () => {
     const { administration, stored, events } = await openTestAdministration({ shared })
     await addSession(stored, 'one', -1)
     const end = () => endPerson(administration, operator, { sub: 'p-1', removeFactors: true })
@@ -61,7 +61,7 @@ describe.each([
   })
 })
 
-it('gives the room of sessions that it ends back to the service', async () => {
+it('frees the quota of the sessions that it ends', async () => {
   const { administration, stored } = await openTestAdministration({ shared: true })
   const share = administration.stores.shares?.sessions
   await addSession(stored, 'one', -1)
@@ -75,7 +75,7 @@ it('refuses to notify a client that has no address for it', async () => {
   expect(await endSessionsAt(administration, operator, 'shop')).toEqual({ refused: 'no_logout_uri' })
 })
 
-it('revokes a grant that nobody is known to have given, and refuses what is no id of one', async () => {
+it('revokes a grant without a known person, and refuses a malformed grant id', async () => {
   const { administration, stored, events } = await openTestAdministration()
   expect(await revokeGrant(administration, operator, 'no id')).toEqual({ refused: 'malformed' })
   expect(events).toEqual([])
@@ -85,7 +85,7 @@ it('revokes a grant that nobody is known to have given, and refuses what is no i
   expect(events.filter(({ event }) => event === 'administration')).toHaveLength(2)
 })
 
-it('refuses to revoke consents that there are not', async () => {
+it('refuses to revoke consents that do not exist', async () => {
   const { administration } = await openTestAdministration()
   expect(await listConsents(administration, 'p-1')).toEqual([])
   expect(await revokeConsents(administration, operator, { sub: 'p-1' })).toEqual({ refused: 'unknown' })

@@ -66,7 +66,7 @@ describe('all', () => {
     expect(log).toEqual(['verify a', 'verify b'])
   })
 
-  it('passes on that somebody still has to decide', async () => {
+  it('reports that a decision is still pending', async () => {
     const factor = await combine(
       { all: ['a', 'b'] },
       part('a', []),
@@ -188,7 +188,7 @@ describe.each(['all', 'any'] as const)('a part of %s', (how) => {
     })
   })
 
-  it('that throws goes on as it is', async () => {
+  it('passes on the error that it throws', async () => {
     const down = new Unavailable('directory', 'no', 'down')
     const failing = { kind: 'a', verify: () => Promise.reject(down) }
     await expect(ask(failing, part('b', []))).rejects.toBe(down)

@@ -242,7 +242,7 @@ describe('row 18 and 28: a revocation is visible only after the second factor', 
 })
 
 describe('row 33 and 35: nobody learns which part was wrong', () => {
-  it('a wrong factor, an unknown subject and a kind that there is not have the same bytes', async () => {
+  it('a wrong factor, an unknown subject and an unknown kind get identical responses', async () => {
     const answers = [
       await device.enrol({ second_factor: { kind: 'word', value: 'wrong' } }),
       await device.enrol({ subject: 'nobody', second_factor: { kind: 'word', value: 'wrong' } }),

@@ -132,7 +132,7 @@ describe('EV14: an attestation of Apple', () => {
       expect(await ask(whole.subarray(0, length).toString('base64'))).toMatchObject({ ok: false })
   })
 
-  it('with something in between, or too long, is none though the rest is right', async () => {
+  it('with inserted bytes, or too long, is refused although the rest is valid', async () => {
     const whole = await phone.attestKey({ challenge, jkt })
     const long = await phone.attestKey({ challenge, jkt, object: { more: new Uint8Array(20_000) } })
     for (const one of [`${whole}*`, `\n${whole}`, long])

@@ -22,7 +22,7 @@ const chip = (challenge: string) => ({ kind: 'chip', challenge, contains: challe
 const enrolWith = (evidence: unknown, by = device) => by.enrol({ evidence })
 
 describe('EV08: a challenge', () => {
-  it('passes once, for whomever', async () => {
+  it('passes once, for any holder', async () => {
     const challenge = await newChallenge()
     expect((await enrolWith(chip(challenge))).status).toBe(200)
     expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
@@ -50,7 +50,7 @@ describe('EV11: an outage of the second factor', () => {
     expect((await enrolWith(chip(challenge))).status).toBe(200)
     expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
   })
-  it('is none where the factor was used before: that is a refusal, and the challenge is gone', async () => {
+  it('is a refusal, not an outage, where the factor was already used, and the challenge is gone', async () => {
     const challenge = await newChallenge()
     server.double.consume = () => false
     expectNamed(await enrolWith(chip(challenge)), 'SecondFactorFailed')

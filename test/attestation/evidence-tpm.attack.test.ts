@@ -32,7 +32,7 @@ const ask = async (tpm: TpmRequest = {}, request: Partial<RegistrationRequest> =
 const refused = (reason: string) => ({ ok: false, reason: `webauthn: ${reason}` })
 const notRight = 'the statement is not right'
 
-it('a TPM of a manufacturer whom the deployer trusts is accepted', async () => {
+it('a TPM of a manufacturer that the deployer trusts is accepted', async () => {
   expect(await ask()).toMatchObject({ ok: true, details: { aaguid: model, format: 'tpm', user_verified: true } })
 })
 

@@ -127,7 +127,7 @@ describe('an attestation as a subject token', () => {
     )
   })
 
-  it('XA03 of another issuer, signed by somebody else, or with keys in the header', async () => {
+  it('XA03 of another issuer, signed by another key, or with keys in the header', async () => {
     for (const iss of ['https://evil.example', `${server.issuer}/`, undefined]) await expectInvalid(changed({ iss }))
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     await expectInvalid(changed({}, { jwk: publicKey.export({ format: 'jwk' }) }, privateKey))

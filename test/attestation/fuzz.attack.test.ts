@@ -76,7 +76,7 @@ const mutate = (value: unknown): unknown => {
   return copy
 }
 
-it('nothing that is sent is a bug or an outage, and good requests go on', async () => {
+it('no fuzzed request causes a 5xx, and valid requests still succeed', async () => {
   const attestation = await device.attest()
   const challenge = await device.challenge()
   const bases: readonly (readonly [string, Json])[] = [

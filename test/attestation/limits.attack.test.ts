@@ -46,7 +46,7 @@ describe('row 31: guesses', () => {
     }
   })
 
-  it('fifty at once are counted one by one', async () => {
+  it('fifty concurrent guesses are counted one by one', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, principal_free: 3 } })
     const device = await server.device(word('wrong'))
     const answers = await Promise.all(Array.from({ length: 50 }, () => device.enrol()))
@@ -74,8 +74,8 @@ describe('row 31: guesses', () => {
   })
 })
 
-describe('row 26: renewals that somebody else asks for', () => {
-  it('one key from one address has so many a minute; other keys go on, and so does what was begun', async () => {
+describe('row 26: renewals that someone else requests', () => {
+  it('one key from one address has a limit per minute; other keys and started ceremonies are unaffected', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, key_per_minute: 4 } })
     const [device, other] = [await server.device(), await server.device({ subject: 'bob' })]
     const [attestation, others] = [await device.attest(), await other.attest()]
@@ -105,7 +105,7 @@ describe('row 26: renewals that somebody else asks for', () => {
     await device.renew(attestation)
   })
 
-  it('who has seen the request uses up nothing from another address', async () => {
+  it('a copied request uses up nothing from another address', async () => {
     await using server = await startAttestationServer({
       limits: { ...wide, key_per_minute: 2 },
       configure: (written) => ({ ...written, trusted_proxies: ['127.0.0.0/8'] }),
@@ -124,7 +124,7 @@ describe('row 26: renewals that somebody else asks for', () => {
 })
 
 describe('one address', () => {
-  it('has so many requests a minute at /enrol, /reissue and /challenge together', async () => {
+  it('has a limit per minute for /enrol, /reissue and /challenge together', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 6 } })
     const device = await server.device()
     const attestation = await device.attest()
@@ -210,7 +210,7 @@ describe('what costs before anything is proved', () => {
 })
 
 describe('signatures for one key', () => {
-  it('are so many a minute from all addresses together, however many requests have its challenge', async () => {
+  it('are limited per minute over all addresses together, however many requests have its challenge', async () => {
     await using server = await startAttestationServer({
       limits: { ...wide, key_per_minute: 4 },
       configure: (written) => ({ ...written, trusted_proxies: ['127.0.0.0/8'] }),

@@ -83,7 +83,7 @@ describe('row 19: in time', () => {
   })
 })
 
-describe('row 22 and 23: signed by somebody else, or otherwise', () => {
+describe('row 22 and 23: signed by another key, or in another way', () => {
   it('another issuer', async () => {
     for (const iss of [
       'https://evil.example',
@@ -145,7 +145,7 @@ describe('row 20: other types and shapes under our key', () => {
       await expectInvalid(changed({}, { typ }))
   })
 
-  it('the right type over claims that are none of an attestation', async () => {
+  it('the right type over claims that are not those of an attestation', async () => {
     const thumbprint = device.jkt
     const wrong: Json[] = [
       ...[undefined, null, '', {}, [], { jkt: '' }, { jkt: 1 }, { jkt: `${thumbprint}=` }, thumbprint].map((cnf) => ({

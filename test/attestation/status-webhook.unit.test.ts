@@ -83,7 +83,7 @@ describe('status by webhook', () => {
     ['nothing', {}],
     ['null as a whole', null],
     ['false as a whole', false],
-  ])('is unavailable, never revoked, for an answer that is none: %s', async (_name, answer) => {
+  ])('is unavailable, never revoked, for an invalid answer: %s', async (_name, answer) => {
     site.answer = jsonAnswer(answer)
     expect(await device.reissue(attestation)).toMatchObject({ status: 503, body: { error_code: 'Unavailable' } })
   })

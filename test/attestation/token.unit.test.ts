@@ -43,7 +43,7 @@ describe('an attestation', () => {
     },
   )
 
-  it('TK10 signed by a key without the purpose is none', async () => {
+  it('TK10 signed by a key without the purpose is refused', async () => {
     const weak = await open([key('weak', { purposes: ['userinfo'] })], backend(['weak', ec()]), { now: start })
     const { sign, prepare, check } = tokensAt(0, {
       sign: (order) => weak.sign({ ...order, purpose: 'userinfo' }),

@@ -227,7 +227,7 @@ describe('a job of CI', () => {
     expect(site.asked.every(({ method, path }) => method === 'GET' && path === '/jwks')).toBe(true)
   })
 
-  it('has keys that are fetched once for many, and not again for a kid that somebody made up', async () => {
+  it('has keys that are fetched once for many, and not again for an invented kid', async () => {
     server.later(700_000)
     site.asked.length = 0
     const answers = await Promise.all(Array.from({ length: 10 }, () => enrolJob(jobClaims())))

@@ -144,7 +144,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     expect(claimsOf(body['access_token'])).not.toHaveProperty('authorization_details')
   })
 
-  it('RA12 asks each time, whatever was allowed before and whoever the client is', async () => {
+  it('RA12 asks each time, whatever was allowed before, for every client', async () => {
     for (const client_id of ['web', 'first-party']) {
       const agent = new UserAgent()
       await agent.authorize(url('', { client_id }), person)
@@ -197,7 +197,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     expect([pushed.status, pushed.body['error']]).toEqual([400, 'invalid_authorization_details'])
   })
 
-  it('RA07 refuses a client that has not registered the type', async () => {
+  it('RA07 refuses a client that did not register the type', async () => {
     const [error] = await refusedAs(JSON.stringify([payment()]), { client_id: 'shop' })
     expect(error).toBe('invalid_authorization_details')
   })

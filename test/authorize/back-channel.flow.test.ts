@@ -207,7 +207,7 @@ describe('back-channel logout', () => {
     failing.site.answer = ok
   })
 
-  it('says in the discovery document that clients are told, with the session', async () => {
+  it('says in the discovery document that clients are notified, with the session', async () => {
     const document = await fetch(`${server.issuer}/.well-known/openid-configuration`)
     expect(await document.json()).toMatchObject({
       backchannel_logout_supported: true,

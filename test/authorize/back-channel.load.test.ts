@@ -19,7 +19,7 @@ const logouts = Number(process.env['SIGNET_LOGOUTS'] ?? 40)
 describe(`${logouts} sessions that end at once`, () => {
   const keep = disposeAfterAll()
 
-  it('are told of to whoever listens, and given up for who hangs', async () => {
+  it('are sent to clients that respond, and abandoned for clients that hang', async () => {
     const [sound, hanging] = [await openLogoutReceiver(keep), await openLogoutReceiver(keep, noAnswers['hangs'])]
     const deployment = keep(
       await createDeployment((written) => ({

@@ -130,7 +130,7 @@ describe('a client on the pages', () => {
         await open(client_id, new UserAgent(), { redirect_uri }),
         await toConsent(client_id, { redirect_uri }),
       ]) {
-        expect(html).toContain('This application registered itself, and nobody has checked who is behind it.')
+        expect(html).toContain('This application registered itself. Nobody has verified who runs it.')
         expect(/<strong id="returns-to">(?:<bdi>)?([^<]+)/.exec(html)?.[1]).toBe(place)
       }
     }

@@ -81,7 +81,7 @@ describe('consent', () => {
   const otherAccount = (html: string): string =>
     /id="other-account" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? ''
 
-  it('somebody else signs in instead, and the request goes on', async () => {
+  it('another person signs in instead, and the request continues', async () => {
     const agent = await signedIn()
     const shown = await (await agent.follow(url('required', { state: 'kept' }))).response.text()
     expect(shown).toContain('Alice Adams')

@@ -28,7 +28,7 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
       revocations: stores.revocations,
       clock: () => time.now,
       lifetimeSeconds: 86_400,
-      tell: async () => {},
+      notifyClients: async () => {},
     })
   })
   afterAll(() => provider.close())
@@ -77,7 +77,7 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
     const page = await agent.follow(provider.url({ prompt: 'login' }))
     const answer = await agent.submit(page.url, await page.response.text(), { ...alice })
     expect(answer.response.status).toBe(403)
-    expect(await answer.response.text()).toContain('The account changed while you signed in. Sign in again.')
+    expect(await answer.response.text()).toContain('Your account changed while you were signing in. Sign in again.')
     expect(agent.cookies.has('signet-session')).toBe(false)
     expect(provider.events.at(-1)).toMatchObject({ event: 'login.refused', reason: 'ended meanwhile' })
     meanwhile = async () => {}

@@ -35,10 +35,7 @@ describe('SI14 a method that hangs', () => {
     const agent = new UserAgent()
     const { response, url } = await agent.follow(provider.url())
     const html = await response.text()
-    expect([response.status, html.includes('Signing in with Passkey is not possible at the moment.')]).toEqual([
-      200,
-      true,
-    ])
+    expect([response.status, html.includes('Signing in with Passkey is currently unavailable.')]).toEqual([200, true])
     key.broken = undefined
     const { left } = await agent.submit(url, html, { method: 'corp', begin: 'yes' })
     const state = left?.searchParams.get('state') ?? ''
@@ -46,7 +43,7 @@ describe('SI14 a method that hangs', () => {
       `${provider.issuer}/sign-in/corp/callback?${new URLSearchParams({ state, fail: 'hang' })}`,
     )
     const page = await back.response.text()
-    expect(page).toContain('Signing in with Corporate account is not possible at the moment.')
+    expect(page).toContain('Signing in with Corporate account is currently unavailable.')
     await agent.submit(back.url, page, { ...alice, method: 'password' })
     expect(agent.cookies.has('signet-session')).toBe(true)
   })

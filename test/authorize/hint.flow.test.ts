@@ -72,7 +72,7 @@ describe('id_token_hint over the running server', () => {
   })
 })
 
-describe('what an application is told of a sign-in', () => {
+describe('what an application learns about a sign-in', () => {
   it('AZ16 max_age=1 asks again a moment later, and auth_time of the new sign-in is in the ID token', async () => {
     const agent = new UserAgent()
     const authTime = ({ id_token }: { id_token: string }) =>

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 
 describe('interactions', () => {
-  it('SI02 one that is opened in another browser is none', async () => {
+  it('SI02 one that is opened in another browser is refused', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.open(agent)
     const stranger = new UserAgent()
@@ -43,7 +43,7 @@ describe('interactions', () => {
     expect(await told(stranger)).toContain('belongs to another browser. Start again from the application.')
   })
 
-  it('one that is unknown, malformed or over is none', async () => {
+  it('one that is unknown, malformed or over is refused', async () => {
     const agent = new UserAgent()
     const { url } = await at.open(agent)
     for (const id of ['A'.repeat(43), 'x', '__proto__', 'x'.repeat(44)])

@@ -110,7 +110,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await post('/introspect', { token: elsewhere.tokens.access_token })).toMatchObject({ active: true })
   })
 
-  it('ends the session of the hint where somebody else is current, who stays so', async () => {
+  it('ends the session of the hint, and another current person stays signed in', async () => {
     const { agent, tokens } = await signIn()
     const second = await signIn(agent, 'openid', bob)
     expect(await out(agent, { id_token_hint: tokens.id_token, post_logout_redirect_uri: after })).toMatchObject({

@@ -59,7 +59,7 @@ const redeem = async (issuer: string, client: TestClient, left: URL) => {
   return { status: response.status, body: (await response.json()) as Record<string, string> }
 }
 
-describe('whom a pairwise client asks for', () => {
+describe('the person a pairwise client asks for', () => {
   const keep = disposeAfterAll()
   const time = { ahead: 0 }
   let server: TestServer

@@ -150,7 +150,7 @@ describe('attacks on pushed authorization requests', () => {
     expect((await push({ ...asked, nonce: 'n'.repeat(1_100_000) })).status).toBe(413)
   })
 
-  it('PA10 an address that sends the id of a public client again and again has so many open, and others go on', async () => {
+  it('PA10 one address has a limit of open requests for a public client, and others are unaffected', async () => {
     const results = []
     for (let count = 0; count <= mostOpen; count++) results.push(await push({ ...asked, client_id: 'app' }, {}))
     expect(results.map(({ status }) => status)).toEqual([...Array<number>(mostOpen).fill(201), 429])

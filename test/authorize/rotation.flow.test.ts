@@ -56,7 +56,7 @@ describe('a signing key of ours that is rotated', () => {
     return left?.href ?? response.status
   }
 
-  it('breaks no session: userinfo, refresh, silent sign-in and sign-out go on, also when the key is published no more', async () => {
+  it('breaks no session: userinfo, refresh, silent sign-in and sign-out work, even when the key is no longer published', async () => {
     const first = await signIn()
     const second = await signIn()
     expect(kidIn(first.tokens.id_token)).toBe('es256')

@@ -66,7 +66,7 @@ it('says that the person does not have the other one, and asks the first one on'
   const first = await passFirst()
   const { status, html } = await askInstead(first, 'key')
   expect(status).toBe(200)
-  expect(html).toContain('You have not set up key.')
+  expect(html).toContain('You haven’t set up key.')
   expect(hidden(html, 'attempt')).toBe(first.attempt)
 })
 
@@ -74,7 +74,7 @@ it('says that the other one is not possible when it fails', async () => {
   const first = await passFirst()
   key.broken = 'bug'
   const { status, html } = await askInstead(first, 'key')
-  expect([status, html.includes('is not possible at the moment')]).toEqual([503, true])
+  expect([status, html.includes('is currently unavailable')]).toEqual([503, true])
   expect(isSignedIn(first.agent)).toBe(false)
 })
 
@@ -87,7 +87,7 @@ it.each([
   const first = await passFirst()
   const { status, html } = await askInstead(first, method, attempt)
   expect(status).toBe(403)
-  expect(html).toContain('What you sent has expired or was used before.')
+  expect(html).toContain('This sign-in step has expired or was already used.')
   expect(isSignedIn(first.agent)).toBe(false)
 })
 

@@ -108,7 +108,7 @@ describe('a method that comes after another', () => {
     await Promise.all([1, 2, 3].map(() => answer(alices, { code: '123456' })))
     expect(code.finished).toHaveLength(1)
     const { response } = await answer(alices, { code: '123456' })
-    expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('was used before')])
+    expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('was already used')])
   })
 
   it('SI17 passes for nobody but the person of the first', async () => {
@@ -150,7 +150,7 @@ describe('a method that comes after another', () => {
     const second = await passFirst()
     const { response } = await answer(second, { code: 'outage' })
     const html = await response.text()
-    expect([response.status, html.includes('is not possible at the moment')]).toEqual([503, true])
+    expect([response.status, html.includes('is currently unavailable')]).toEqual([503, true])
     await answer({ ...second, html, attempt: hidden(html, 'attempt') }, { code: '123456' })
     expect(isSignedIn(second.agent)).toBe(true)
   })
@@ -216,6 +216,6 @@ describe('one method alone that is elsewhere', () => {
     only.broken = 'outage'
     const down = await new UserAgent().follow(alone.url())
     expect([down.left, down.response.status]).toEqual([undefined, 503])
-    expect(await down.response.text()).toContain('Signing in with The bank is not possible at the moment.')
+    expect(await down.response.text()).toContain('Signing in with The bank is currently unavailable.')
   })
 })

@@ -66,7 +66,7 @@ describe('LO15 a session that ends while codes are issued in it', () => {
     const { session } = await beginSession()
     const end = createEndSessionGrants({
       ...{ index: stored.grantIndex, revocations: stored.revocations, grantLifetime: 600 },
-      tell: async () => {},
+      notifyClients: async () => {},
     })
     await end(subject, [session])
     const { sid } = session
@@ -82,7 +82,7 @@ describe('LO15 a session that ends while codes are issued in it', () => {
   })
 
   it(
-    'no token outlives it, and whoever got one hears of the end',
+    'no token outlives it, and every client that got one is notified',
     async () => {
       const given: { session: Session; scope: string; accessToken: string }[] = []
       for (let round = 0; round < rounds; round++) {

@@ -166,7 +166,7 @@ describe('HX01 a form that another site posts', () => {
     expect(again.left?.searchParams.get('error')).toBe('login_required')
   })
 
-  it('sets no cookie and ends no sign-in under way; both go on in the same browser', async () => {
+  it('sets no cookie and ends no sign-in in progress; both continue in the same browser', async () => {
     const agent = new UserAgent()
     const first = await agent.follow(provider.url())
     const before = agent.cookies.get('signet-browser')?.value

@@ -55,7 +55,7 @@ describe('SP01 the cookie of the others', () => {
     expect(await everybody(agent)).toEqual(['bob', 'alice'])
   })
 
-  it('of a browser that an earlier version signed in does not exist, and its session goes on', async () => {
+  it('does not exist for a browser that an earlier version signed in, and its session continues', async () => {
     const agent = await shared.browserOf('alice')
     expect(agent.cookies.has(others)).toBe(false)
     const [id, stored] = JSON.parse(shared.stores.sessions.puts.at(-1) ?? '') as [
@@ -111,13 +111,13 @@ describe('SP03 a session that a stranger has put into the browser', () => {
   })
 })
 
-describe('SP04 somebody whose sign-ins were ended, or whose account is gone', () => {
+describe('SP04 a person whose sign-ins were ended, or whose account is gone', () => {
   it('is not offered and not taken, also where they are not the current one', async () => {
     const end = createEndSubject({
       revocations: shared.stores.revocations,
       clock: () => shared.time.now,
       lifetimeSeconds: 86_400,
-      tell: async () => {},
+      notifyClients: async () => {},
     })
     const agent = await shared.browserOf('alice', 'bob', 'carol')
     shared.time.now += 2000

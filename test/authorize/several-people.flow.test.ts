@@ -98,7 +98,7 @@ describe('several people in one browser', () => {
       expect((await shared.meet(agent, { ...hintOf('carol'), prompt })).met).toBe('login_required')
   })
 
-  it('login_hint offers whom it names, by username or email, and changes nobody silently', async () => {
+  it('login_hint offers the person that it names, by username or email, and never switches silently', async () => {
     const agent = await shared.browserOf('alice', 'bob', 'carol')
     for (const login_hint of ['alice', 'ALICE', 'alice@bank.example']) {
       const page = await shared.meet(agent, { login_hint })
@@ -111,7 +111,7 @@ describe('several people in one browser', () => {
     expect((await shared.choose(agent, await shared.meet(agent, { login_hint: 'bob' }), 'bob')).subject).toBe('bob')
   })
 
-  it('a login_hint fills in the field where somebody else is to sign in, and names nobody who is here', async () => {
+  it('a login_hint that names nobody signed in here fills in the username field', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     const another = async (login_hint: string) => {
       const { url } = await shared.meet(agent, { prompt: 'select_account', login_hint })
@@ -181,7 +181,7 @@ describe('signing out where several people are signed in', () => {
       const page = await logout(agent)
       const shown = after ? { ...(await shared.send(agent, page, {})), url: page.url } : page
       const done = await shared.send(agent, shown, { accounts: 'all' })
-      expect(done.html).toContain('You are signed out in this browser.')
+      expect(done.html).toContain('You have been signed out in this browser.')
       expect(done.html).not.toContain('logout-all')
       expect(shared.ended).toEqual(expect.arrayContaining(sids))
       expect([...agent.cookies.keys()].filter((name) => name.includes('session'))).toEqual([])

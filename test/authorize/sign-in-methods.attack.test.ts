@@ -61,7 +61,7 @@ const back = (agent: UserAgent, state: string, query: Record<string, string> = {
 const isSignedIn = (agent: UserAgent): boolean => agent.cookies.has('signet-session')
 
 describe('an answer from elsewhere', () => {
-  it('signs in whom the method names, in the browser that has begun, and goes on to the client', async () => {
+  it('signs in the person that the method names, in the browser that started, and continues to the client', async () => {
     const { agent, state } = await leave()
     const response = await back(agent, state)
     expect(response.status).toBe(303)
@@ -128,7 +128,7 @@ describe('an answer from elsewhere', () => {
     expect(corp.finished).toEqual([])
   })
 
-  it('SI09 counts once, in parallel too; a reload goes on with what there is', async () => {
+  it('SI09 counts once, in parallel too; a reload continues with the stored result', async () => {
     const { agent, state, url } = await leave()
     const answers = await Promise.all(Array.from({ length: 10 }, () => back(agent, state)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(303))
@@ -173,8 +173,8 @@ describe('an answer from elsewhere', () => {
 
   it('SI11 that is refused or fails comes back to the page, which says so beside the button', async () => {
     for (const [query, text] of [
-      [{ sub: 'nobody', fail: 'bug' }, 'Signing in with Corporate account is not possible at the moment.'],
-      [{ fail: 'outage' }, 'Signing in with Corporate account is not possible at the moment.'],
+      [{ sub: 'nobody', fail: 'bug' }, 'Signing in with Corporate account is currently unavailable.'],
+      [{ fail: 'outage' }, 'Signing in with Corporate account is currently unavailable.'],
       [{ sub: 'sub-off' }, 'Signing in with Corporate account did not work.'],
     ] as const) {
       const { agent, state } = await leave()
@@ -207,7 +207,7 @@ describe('an answer from elsewhere', () => {
       revocations,
       clock: () => provider.time.now,
       lifetimeSeconds: 3600,
-      tell: async () => {},
+      notifyClients: async () => {},
     })
     await end('sub-alice')
     const ended = await back(underWay.agent, underWay.state)
@@ -240,7 +240,7 @@ describe('the answer of a form or a browser API', () => {
     expect(isSignedIn(mine.agent)).toBe(true)
   })
 
-  it('SI13 without an attempt, or for a method that there is not, is none', async () => {
+  it('SI13 without an attempt, or for an unknown method, is refused', async () => {
     const { agent, url, html } = await open()
     const { attempt, ...answer } = answerOf(html)
     for (const sent of [
@@ -263,11 +263,11 @@ describe('a method that fails', () => {
     key.broken = failure
     corp.broken = failure
     const { agent, url, html } = await open()
-    expect(html).toContain('Signing in with Passkey is not possible at the moment.')
+    expect(html).toContain('Signing in with Passkey is currently unavailable.')
     const { response } = await agent.submit(url, html, { method: 'corp', begin: 'yes' })
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '3'])
     const failed = await response.text()
-    expect(failed).toContain('Signing in with Corporate account is not possible at the moment.')
+    expect(failed).toContain('Signing in with Corporate account is currently unavailable.')
     await agent.submit(url, failed, { ...alice, method: 'password' })
     expect(isSignedIn(agent)).toBe(true)
   })
@@ -275,7 +275,7 @@ describe('a method that fails', () => {
   it('SI15 an address that has too many open attempts keeps the other methods', async () => {
     openPlaces = 0
     const { agent, url, html } = await open()
-    expect(html).toContain('Signing in with Passkey is not possible at the moment.')
+    expect(html).toContain('Signing in with Passkey is currently unavailable.')
     const { response } = await agent.submit(url, html, { method: 'corp', begin: 'yes' })
     expect(response.status).toBe(429)
     await agent.submit(url, html, { ...alice, method: 'password' })

@@ -90,7 +90,7 @@ describe('a certificate is trusted', () => {
     now -= 4 * day
     expect(certificates.findFault(leaf)).toBe('it is not yet valid')
   })
-  it('that the proxy has verified, whoever has issued it', async () => {
+  it('that the proxy has verified, whatever its issuer', async () => {
     const other = await createCertificateAuthority()
     const certificates = createClientCertificates({
       ...{ trustAnchors: [], intermediates: [], clock: Date.now },
@@ -199,7 +199,7 @@ describe('MT20 a certificate is not trusted', () => {
     expect(faultOf(leaf, ...chain)).toBe(fault)
   })
 
-  it('through an issuer that is no authority at all', async () => {
+  it('through an issuer that is not a certificate authority', async () => {
     const leaf = await root.intermediate({ ca: false })
     expect(faultOf(await leaf.issue(), leaf)).toBe('an issuer is no authority')
   })

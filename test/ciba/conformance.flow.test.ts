@@ -133,7 +133,7 @@ describe.each(methods.flatMap((method) => modes.map((mode) => [method, mode] as 
     expect(await phone.list()).toEqual([])
   })
 
-  it('a signed request that was changed or is none is invalid_request', async () => {
+  it('a signed request that was changed or is malformed is invalid_request', async () => {
     const signed = objectOf()
     for (const request of [signed.replace(/[^.]+$/, 'A'.repeat(86)), 'x', `${signed}x`, signed.split('.')[1]!])
       expect(await post('/bc-authorize', { request })).toMatchObject({

@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-it('the documented notifier hears that something waits for whom, and nothing else', async () => {
+it('the documented notifier learns for whom a request waits, and nothing else', async () => {
   await server.start({ binding_message: 'Order W4SCT', requested_expiry: '120' })
   await expect.poll(() => pusher.asked).toHaveLength(1)
   const [{ path, headers, body } = {}] = pusher.asked

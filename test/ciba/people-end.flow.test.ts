@@ -108,7 +108,7 @@ describe('requests that nobody has decided about', () => {
 
   it('are listed at /account, and denied there', async () => {
     const visitor = await visitAs(server.issuer, person)
-    expect((await visitor.section('approvals')).text).toContain('No application waits for your answer.')
+    expect((await visitor.section('approvals')).text).toContain('No requests are waiting for your answer.')
     const { id, approval, poll } = await askPinged('alice')
     const other = await server.start({}, otherShopClient)
     const shown = await visitor.section('approvals')
@@ -117,7 +117,7 @@ describe('requests that nobody has decided about', () => {
     expect(shown.text).toContain('See your profile, such as your name and picture')
     const [first = '', second = ''] = shown.values('approval')
     const { html } = await visitor.send('approvals', { action: 'deny', approval: first })
-    expect(html).toContain('The request is denied.')
+    expect(html).toContain('Request denied.')
     expect((await denials()).at(-1)).toMatchObject({
       ...{ client_id: 'pinged-shop', sub: subject, approval, request_id: expect.any(String) },
       ...{ by_sid: expect.any(String), address: '127.0.0.1' },
@@ -130,7 +130,7 @@ describe('requests that nobody has decided about', () => {
     const before = (await denials()).length
     for (const gone of [first, 'x', '']) {
       const answer = await visitor.send('approvals', { action: 'deny', approval: gone })
-      expect(answer.html).toContain('That request was answered already, or its time is over.')
+      expect(answer.html).toContain('That request has already been answered or has expired.')
     }
     expect(await denials()).toHaveLength(before)
   })
@@ -140,7 +140,7 @@ describe('requests that nobody has decided about', () => {
     const [approval = ''] = (await (await visitAs(server.issuer, jan)).section('approvals')).values('approval')
     const alice = await visitAs(server.issuer, person)
     const { html } = await alice.send('approvals', { action: 'deny', approval })
-    expect(html).toContain('That request was answered already, or its time is over.')
+    expect(html).toContain('That request has already been answered or has expired.')
     expect((await poll()).body).toMatchObject({ error: 'authorization_pending' })
   })
 
@@ -148,7 +148,7 @@ describe('requests that nobody has decided about', () => {
     const visitor = await visitAs(server.issuer, jan)
     const { html } = await changePassword(visitor, jan.password, 'four words that nobody knows')
     const [warning = ''] = /<div class="warning" id="still-waiting">.*?<\/div>/s.exec(html) ?? []
-    expect(warning).toContain('These requests still wait for your answer on a device.')
+    expect(warning).toContain('These requests are still waiting for your answer on a device.')
     expect(warning).toContain('<a href="#approvals"><bdi>Pinged Shop</bdi></a>')
     expect(html).not.toContain('id="remaining"')
   })

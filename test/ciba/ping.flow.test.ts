@@ -50,7 +50,7 @@ const pings = (count: number) =>
     .toHaveLength(count)
 
 describe('a client in ping mode', () => {
-  it('is told once that the person has decided, and gets its tokens with one request', async () => {
+  it('is notified once that the person has decided, and gets its tokens with one request', async () => {
     const config = await oidc.discovery(
       new URL(server.issuer),
       shopClient.client_id,
@@ -96,7 +96,7 @@ describe('a client in ping mode', () => {
   })
 
   it.each([500, 503, 429, 408, 425])(
-    'CB15 is told again when it answers %i, until it takes the ping',
+    'CB15 is notified again when it answers %i, until it accepts the ping',
     async (status) => {
       shop.answer = (_request, response) => void response.writeHead(status).end()
       await server.start(ask)
@@ -113,7 +113,7 @@ describe('a client in ping mode', () => {
   )
 
   it.each([400, 401, 403, 404, 410, 301, 302, 307, 308])(
-    'CB15 is told once when it answers %i, which another attempt would not change',
+    'CB15 is notified once when it answers %i, which another attempt would not change',
     async (status) => {
       shop.answer = (_request, response) => void response.writeHead(status, { location: '/elsewhere' }).end()
       const before = (await events('backchannel.unpinged')).length
@@ -154,7 +154,7 @@ describe('a client in ping mode', () => {
   })
 })
 
-it('CB15 nobody is told at a private address unless the operator allows it', async () => {
+it('CB15 no ping goes to a private address unless the operator allows it', async () => {
   await using guarded = await startCibaServer({}, (written) => ({ ...written, clients: [pinged(shop.url)] }))
   const { warnings } = await checkConfiguration(join(guarded.host.server.directory, 'signet.yaml'), {})
   expect(warnings).toContainEqual(

@@ -76,7 +76,7 @@ describe('signet accounts, for people who sign in elsewhere', () => {
     })
   })
 
-  it('removes the factors of somebody whose account has left the configuration', async () => {
+  it('removes the factors of a person whose account has left the configuration', async () => {
     {
       await using stores = await open()
       await stores.factors.putRecoveryCodes('left-1', newRecoveryCodes())

@@ -162,7 +162,7 @@ describe('signet audit verify', () => {
     expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('absent.jsonl') })
   })
 
-  it('exits with 1 when there is nothing to verify: an empty log is none that is whole', async () => {
+  it('exits with 1 when there is nothing to verify: an empty log is not a complete one', async () => {
     for (const words of [[], ['--json'], ['-']]) {
       const empty = await cli.run(['audit', 'verify', ...words], { input: '' })
       expect(empty).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nothing was verified') })

@@ -47,7 +47,7 @@ describe('signet doctor', () => {
     expect(await service.ended).toBe(0)
   })
 
-  it('names each key that cannot be used with its path, and goes on', async () => {
+  it('names each unusable key with its path, and continues', async () => {
     const keys = [
       '  - { kid: absent, alg: EdDSA, signer: strict, ref: absent }',
       '  - { kid: wrong, alg: RS256, signer: strict, ref: ../ed-1 }',

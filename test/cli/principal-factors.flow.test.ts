@@ -174,7 +174,7 @@ describe('signet principals issue', () => {
     expect(stderr).not.toContain('not a key')
   })
 
-  it('says which part of a combination there is not', async () => {
+  it('says which part of a combination does not exist', async () => {
     await cli.write('early.yaml', configuration(plugins.split('\n').toReversed().join('\n')))
     const { code, stderr } = await run('issue', { config: 'early.yaml' })
     expect({ code, stderr }).toEqual({

@@ -286,7 +286,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
       })
   })
 
-  it('demands to know whom', async () => {
+  it('requires the person to be named', async () => {
     const { code, stderr } = await principals('revoke', '--subject', 'alice')
     expect([code, stderr.includes('name the principal')]).toEqual([2, true])
   })

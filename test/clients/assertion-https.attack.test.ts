@@ -150,7 +150,7 @@ describeWith('openssl', 'keys behind an https jwks_uri', () => {
     })
   })
 
-  it('an authority that is not trusted is no reason to go on without one', async () => {
+  it('an untrusted authority does not make it connect without TLS verification', async () => {
     const signet = await deployment.start()
     await expectUnavailable(signet, 'good')
   })

@@ -60,7 +60,7 @@ describe('client attestation', () => {
       await server.expectRefused(attestation(), proof({}, { typ }))
   })
 
-  it('AT04 somebody who is not trusted, or not for this client; keys in the header; alg none', async () => {
+  it('AT04 an attester that is not trusted, or not for this client; keys in the header; alg none', async () => {
     const { attestation, proof, instance } = server
     await server.expectRefused(attestation({}, {}, strangerKey), proof())
     await server.expectRefused(attestation({}, {}, secondKey), proof())
@@ -112,7 +112,7 @@ describe('client attestation', () => {
     await server.expectRefused(attestation(), proof({}, { alg: 'ES384' }))
   })
 
-  it('AT08 a proof for somebody else, of another client, too old or from the future', async () => {
+  it('AT08 a proof for another audience, of another client, too old or from the future', async () => {
     const { attestation, proof, issuer, seconds } = server
     for (const aud of [undefined, [issuer], [issuer, 'https://evil.example'], `${issuer}/token`, `${issuer}/`, 'x'])
       await server.expectRefused(attestation(), proof({ aud }))

@@ -92,7 +92,7 @@ describe('clients whose instances are attested', () => {
     expect((await server.host.token(form, headers)).status).toBe(200)
   })
 
-  it('AT14 are told that their attester is out of reach, which burns nothing, and are let in when it is back', async () => {
+  it('AT14 learn that their attester is unreachable, which consumes nothing, and are accepted when it is back', async () => {
     let up = false
     const keys = createServer((_request, response) => {
       response.statusCode = up ? 200 : 503

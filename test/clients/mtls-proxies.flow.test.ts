@@ -109,11 +109,11 @@ for (const name of ['haproxy', 'nginx'] as const)
       expect(await ask({ certificate: bank })).toMatchObject({ status: 200, body: { token_type: 'Bearer' } })
     })
 
-    it('none arrives where there is none', async () => {
+    it('no certificate arrives where none was sent', async () => {
       expect(await ask({})).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
     })
 
-    it('one of somebody else arrives, and is refused here', async () => {
+    it('another client’s certificate arrives, and is refused here', async () => {
       const other = await createCertificateAuthority()
       const stranger = await other.issue({ san: [{ type: 'dns', value: 'app.bank.example' }] })
       expect(await ask({ certificate: stranger })).toMatchObject({ status: 401, body: { error: 'invalid_client' } })

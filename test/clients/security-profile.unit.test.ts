@@ -68,7 +68,7 @@ describe('security_profile: fapi2', () => {
     )
   })
 
-  it('FA20 of a deployment refuses every client that has it not', async () => {
+  it('FA20 of a deployment refuses every client without it', async () => {
     const web = { client_id: 'web', security_profile: 'oauth2' } as Client
     expect(problemsOf({ ...good, security_profile: 'fapi2' }, [web, bank])).toEqual([
       'clients[0].security_profile must be fapi2, as the configuration is',

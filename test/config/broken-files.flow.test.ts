@@ -50,7 +50,7 @@ it.each(['utf16le', 'utf16be', 'utf-8 with a mark'])('reads a file in %s', async
   expect(await cli.run(['check', '--config', 'encoded.yaml'])).toMatchObject({ code: 0 })
 })
 
-it('a reload of a broken file is refused with its problems, and the service goes on with the last good one', async () => {
+it('a reload of a broken file is refused with its problems, and the service keeps the last good one', async () => {
   await cli.write('served.yaml', configuration())
   const service = await cli.serve(['start', '--config', 'served.yaml'])
   for (const [, content, problem] of files) {

@@ -232,7 +232,7 @@ workers: s3cret`),
     expect(problems.map((problem) => problem.message).join()).toMatch(message)
   })
 
-  it('refuses a key that is written twice, and goes on', async () => {
+  it('refuses a key that is written twice, and continues', async () => {
     expect(await paths(minimal('log: { level: info, level: debug }\nworkers: 0'))).toEqual(['log.level', 'workers'])
   })
 

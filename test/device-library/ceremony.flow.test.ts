@@ -136,7 +136,7 @@ it('waits until a person has approved', async () => {
   expect(waits.lengths.slice(0, 3).every((length) => length >= 10)).toBe(true)
 })
 
-it('stops waiting for the person when it is told to', async () => {
+it('stops waiting for the person when it is aborted', async () => {
   const waits = holdWaits()
   const { device, enrolment } = newDevice()
   const stop = new AbortController()
@@ -163,7 +163,7 @@ it.each([
   expect(payloadOf(await device.attestation())).toMatchObject({ sub: 'library' })
 })
 
-it('a completion whose answer was lost is told as such: another factor is needed', async () => {
+it('a completion whose response was lost is reported as such: another factor is needed', async () => {
   const waits = holdWaits()
   const { device, enrolment, wire } = newDevice()
   wire.faults.push((send) => send(), lost)
@@ -186,7 +186,7 @@ it('a renewal whose answer was lost is repeated from its beginning', async () =>
   expect(await issued(name)).toEqual(['enrolment', 'renewal', 'renewal'])
 })
 
-it('a device that is revoked goes on while its attestation is valid, and renews if that is taken back', async () => {
+it('a revoked device works while its attestation is valid, and renews if the revocation is undone', async () => {
   const { device, store, enrolment, failures, wire } = newDevice()
   await device.enrol(enrolment)
   const first = await device.attestation()
@@ -216,7 +216,7 @@ it('a device whose attestation has expired says that it must enrol, asks seldom,
   expect(payloadOf(await device.attestation())).toMatchObject({ sub: 'library' })
 })
 
-it('what the issuer revoked at the next enrolment is told with its code', async () => {
+it('a revocation at the next enrolment is reported with its code', async () => {
   const { device, enrolment } = newDevice()
   server.double.current = () => undefined
   await expect(device.enrol(enrolment)).rejects.toMatchObject({ errorCode: 'PrincipalRevoked', mustEnrol: true })

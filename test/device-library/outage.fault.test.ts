@@ -18,7 +18,7 @@ afterEach(() => vi.restoreAllMocks())
 
 const later = (seconds: number): void => server.host.later(seconds * 1000)
 
-it('an hour without the provider: devices go on with what they have, and come back spread over ten minutes', async () => {
+it('an hour without the provider: devices keep working, and return spread over ten minutes', async () => {
   const fleet = await Promise.all(
     Array.from({ length: 30 }, async () => {
       const one = newDevice()
@@ -77,7 +77,7 @@ it('waits as long as the provider asks for', async () => {
   expect(wire.asked.slice(3)).toEqual(['/reissue', '/enrol/complete'])
 })
 
-it('an outage until the attestation expires is told as an outage, with the time to wait', async () => {
+it('an outage until the attestation expires is reported as an outage, with the time to wait', async () => {
   const { device, store, wire, enrolment } = newDevice()
   await device.enrol(enrolment)
   later(2 * reissueAfter - 40)
@@ -96,7 +96,7 @@ it('an outage until the attestation expires is told as an outage, with the time 
   expect(wire.asked).toHaveLength(length)
 })
 
-it('nothing but this protocol is enrolled at, and is told at once', async () => {
+it('an issuer of another protocol is reported at once', async () => {
   const { device, wire, enrolment } = newDevice()
   wire.faults.push(async () => new Response('<h1>Not found</h1>', { status: 404 }))
   const found = { errorCode: 'UnexpectedAnswer', isPassing: false, mustEnrol: false }
@@ -104,7 +104,7 @@ it('nothing but this protocol is enrolled at, and is told at once', async () => 
   expect(wire.asked).toEqual(['/enrol'])
 })
 
-it('gives the second factor to nobody whom the issuer redirects to', async () => {
+it('never sends the second factor to a redirect target', async () => {
   const inits: RequestInit[] = []
   const { device, enrolment } = newDevice({
     fetch: async (_url, init) => {
@@ -157,7 +157,7 @@ it('a store that takes no more keeps the attestation in use, and the provider in
   await expect.poll(() => device.attestation()).not.toBe(first)
 })
 
-it('an attestation of another key is told as such', async () => {
+it('an attestation of another key is reported as such', async () => {
   const { device, store, enrolment } = newDevice()
   await device.enrol(enrolment)
   const publicJwk = { kty: 'EC', crv: 'P-256', x: 'x'.repeat(43), y: 'y'.repeat(43) } as const
@@ -165,7 +165,7 @@ it('an attestation of another key is told as such', async () => {
   await expect(other.attestation()).rejects.toMatchObject({ errorCode: 'KeyNotBound', mustEnrol: true })
 })
 
-it('a key that cannot sign is told as such', async () => {
+it('a key that cannot sign is reported as such', async () => {
   const publicJwk = { kty: 'EC', crv: 'P-256', x: 'x'.repeat(43), y: 'y'.repeat(43) } as const
   const key = { publicJwk, sign: () => Promise.reject(new Error('CKR_DEVICE_REMOVED')) }
   const { device, wire, enrolment } = newDevice({ key })

@@ -105,7 +105,7 @@ describeWith('chromium', 'the library in tabs of one browser', (executablePath) 
       expect(payload).toMatchObject({ mth: 'POST', pth: '/pay', aud: 'https://api.example' })
     }))
 
-  it('what one tab forgets, or somebody spoils, the other tells', () =>
+  it('one tab reports what another tab forgot or what was corrupted', () =>
     withTabs(async (open) => {
       const tabs = [await open(), await open()] as const
       await enrol(tabs[0], 'tabs-3')

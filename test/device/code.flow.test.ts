@@ -30,7 +30,7 @@ describe('the device flow', () => {
     })
   })
 
-  it('lets somebody else sign in, with the code that was typed', async () => {
+  it('lets another person sign in, with the code that was typed', async () => {
     const config = await discover(server.issuer, tvClient.client_id, oidc.None())
     const { user_code } = await oidc.initiateDeviceAuthorization(config, { scope })
     const agent = new UserAgent()
@@ -45,7 +45,7 @@ describe('the device flow', () => {
     expect(await back.response.text()).toContain(`value="${user_code}"`)
   })
 
-  it('offers the others who are signed in in the same browser, and whoever is left after a sign-out', async () => {
+  it('offers the other people signed in in the same browser, and those left after a sign-out', async () => {
     const config = await discover(server.issuer, tvClient.client_id, oidc.None())
     const { user_code } = await oidc.initiateDeviceAuthorization(config, { scope })
     const agent = new UserAgent()
@@ -160,7 +160,7 @@ describe('the device flow', () => {
 
     const refused = await ask()
     const denied = await anybody().answer(person, refused.user_code, 'deny')
-    expect(denied).toMatchObject({ status: 200, html: expect.stringContaining('Device refused') })
+    expect(denied).toMatchObject({ status: 200, html: expect.stringContaining('Access denied') })
     await expect(poll(refused)).rejects.toMatchObject({ error: 'access_denied', status: 400 })
   })
 

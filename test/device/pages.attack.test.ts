@@ -281,7 +281,7 @@ describe('the device flow under attack: the pages', () => {
         html: expect.stringContaining('This code has expired'),
       })
     const pageFor = async (userCode: string) => (await somebody.enter(entry, userCode)).html
-    expect(await pageFor(device.userCode)).toMatch(/This code has expired[\s\S]*ask it for a new code[\s\S]*\/device"/)
+    expect(await pageFor(device.userCode)).toMatch(/This code has expired[\s\S]*get a new code from it[\s\S]*\/device"/)
     expect(await pageFor(denied.userCode)).toMatch(/This request was already denied[\s\S]*new code/)
     expect(await pageFor(formatUserCode('BCDFBCDF'))).toMatch(/We don’t recognise this code[\s\S]*id="user-code"/)
     expectRefusal(await host.poll(device.deviceCode), 400, 'expired_token')

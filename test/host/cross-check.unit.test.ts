@@ -237,13 +237,13 @@ accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, 
     ])
   })
 
-  it('HX10 trusted_proxies with parts of private networks is none', async () => {
+  it('HX10 trusted_proxies with parts of private networks gives no warning', async () => {
     const parts = ['unix', '10.244.7.0/28', '10.0.0.0/9', '172.30.30.0/24', '192.168.1.0/24', 'fd12:3456:789a::/48']
     const others = ['127.0.0.0/8', '198.51.100.0/24', '2001:db8::/32', '::1/128']
     expect(await problemsOf(full(`trusted_proxies: ${JSON.stringify([...parts, ...others])}\n`))).toEqual([])
   })
 
-  it('CA31 a password of 8 to 11 characters is a warning, a longer one is none, whatever it is made of', async () => {
+  it('CA31 a password of 8 to 11 characters gives a warning, a longer one none, whatever its characters', async () => {
     expect(await problemsOf(account('xkcd 936'))).toEqual([
       expect.stringMatching(/^warning accounts\[0\]\.password: has fewer/),
     ])

@@ -176,7 +176,7 @@ describe('the options of a module', () => {
     ['module: /lib/x.so, token: bank, pin: ""', 'pin', 'must not be empty'],
     [`module: /lib/x.so, token: bank, pin: ${'1'.repeat(300)}x`, 'pin', 'must have at most 255 characters'],
     ['module: /lib/x.so, token: bank, pin: "1234", sessions: 0', 'sessions', 'must be at least 1'],
-  ])('bounds are told in words: %s', async (options, member, message) => {
+  ])('bounds are described in words: %s', async (options, member, message) => {
     const hsm = `{ use: signers/pkcs11, options: { ${options} } }`
     const folder = await folderWith({ 'signet.yaml': minimal().replace('signers: {', `signers: { hsm: ${hsm},`) })
     const { salvaged, file } = await readConfig(join(folder, 'signet.yaml'), {})

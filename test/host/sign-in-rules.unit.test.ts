@@ -18,7 +18,7 @@ const problemsOf = (
   return problems
 }
 
-it('finds a sign-in method that comes after one that there is not', () => {
+it('finds a sign-in method that comes after an unknown one', () => {
   expect(problemsOf({ password: undefined, totp: ['password'] })).toEqual([])
   expect(problemsOf({ password: undefined, totp: ['password', 'pasword'] })).toEqual([
     'plugins the sign-in method totp comes after pasword, which no plugin provides; did you mean `password`?',

@@ -73,7 +73,7 @@ describe('a pool of workers', () => {
     expect(logged.at(-1)?.fields).toMatchObject({ again_in_ms: 500 })
   })
 
-  it('goes on when a process cannot be made, and tries again', async () => {
+  it('keeps running when a process cannot be started, and tries again', async () => {
     await start()
     nextPid = undefined
     latest().emit('exit', 1, null)

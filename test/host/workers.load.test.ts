@@ -138,7 +138,7 @@ describe('workers: 2', () => {
     expect(found.writers.map(({ pid }) => pid)).toEqual(expect.arrayContaining(pids))
   })
 
-  it('go on when one is killed, and it comes back', async () => {
+  it('keep serving when one is killed, and it is replaced', async () => {
     const service = await serve('killed')
     await statuses(service, 4)
     const before = await issuersOf('killed')

@@ -105,7 +105,7 @@ it.each(['/', '/authorize', '/token', '/nowhere'])(
         `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${accept}\r\nCookie: ${cookies}\r\n\r\n`,
       )
     }
-    const page = /^HTTP\/1\.1 431 [^]*text\/html[^]*Your browser sent too much\. Delete the cookies of this site/
+    const page = /^HTTP\/1\.1 431 [^]*text\/html[^]*Your browser sent too much data\. Delete the cookies of this site/
     for (const bytes of [17_000, 24_000, 31_000, 33_000, 60_000]) {
       expect(await visit(bytes, 'Accept: text/html,application/xhtml+xml,*/*;q=0.8')).toMatch(page)
       expect(await visit(bytes, 'accept: application/json')).toMatch(/^HTTP\/1\.1 431 [^]*"error":"invalid_request"/)

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => server.close(1000))
 afterEach(() => expectGood(server.origin))
 
-describe('HT13 and HT14: what errors tell, and to whom', () => {
+describe('HT13 and HT14: what errors reveal, and to whom', () => {
   it('a bug tells nothing', async () => {
     for (const path of ['/jwks.json', '/interaction/a/consent']) {
       const reply = await fetch(`${server.origin}${path}`)

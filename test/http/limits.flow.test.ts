@@ -45,7 +45,7 @@ describe('HT07: clients that are slow', () => {
     expect(await raw(port, 'GET /jwks.json HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('')
   })
 
-  it('a flood of connections is none of lines in the log', async () => {
+  it('a flood of connections does not flood the log', async () => {
     const { port, log } = await startUntilTestEnds({ limits: { maxConnections: 1 } })
     const held = connect(port, '127.0.0.1')
     await once(held, 'connect')

@@ -73,7 +73,7 @@ describe('the route table', () => {
     const bug = await fetch(`${server.origin}/jwks.json`)
     expect([bug.status, await bug.json()]).toEqual([
       500,
-      { error: 'server_error', error_description: 'The server failed.' },
+      { error: 'server_error', error_description: 'Something went wrong on the server.' },
     ])
     expect(server.log.lines.find((line) => line.message === 'A request failed')?.cause).toBeInstanceOf(Error)
     const outage = await fetch(`${server.origin}/interaction/x/consent`)

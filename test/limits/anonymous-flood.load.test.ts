@@ -106,9 +106,9 @@ describeWith(['redis'], 'one address of nobody in particular', () => {
 
   const timeout = 120_000 + seconds * 2000
 
-  it('AN09 the embedded store of 64 MB: everybody else goes on', { timeout }, () => run(embedded))
+  it('AN09 the embedded store of 64 MB: everyone else is served', { timeout }, () => run(embedded))
 
-  it('AN09 a Redis of 256 MB: everybody else goes on', { timeout }, async () => {
+  it('AN09 a Redis of 256 MB: everyone else is served', { timeout }, async () => {
     await using redis = await startRedis({ args: ['--maxmemory', '256mb'] })
     const options = { uri: redis.uri(), key_prefix: 'signet:' }
     await run({ use: 'redis', options }, () => settleRedis(options))

@@ -36,7 +36,7 @@ const statuses = async (count: number, ask: () => Promise<Response>): Promise<Re
 }
 
 describe('open sign-ins', () => {
-  it('AN02 are bounded for one address, and another one goes on', async () => {
+  it('AN02 are bounded for one address, and another address is unaffected', async () => {
     expect(await statuses(30, () => open('192.0.2.1'))).toEqual({ 303: 20, 429: 10 })
     const refused = await open('192.0.2.1')
     expect(refused.status).toBe(429)

@@ -132,7 +132,7 @@ describe('requests of one client', () => {
 })
 
 describe('a store that does not answer', () => {
-  it('is 503 past the own tenth, and the limit goes on when it is back', async () => {
+  it('is 503 past the process’s own tenth, and the limit resumes when the store is back', async () => {
     let isDown = true
     let asked = 0
     const attempts: AttemptLimiter = {

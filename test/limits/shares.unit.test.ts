@@ -67,7 +67,7 @@ it('refuses its own new entries when it is full, and no other class', async () =
   expect(await sessions.put(newId(), record, { ttlSeconds: 600 })).toBe(true)
 })
 
-it('has room again when entries expire, also for a process that has not exchanged totals since', async () => {
+it('has space again when entries expire, also for a process that has not synced since', async () => {
   const share = shareOf(backends[0])
   const codes = shareOneTime(share, backends[0].oneTime('interactions'))
   expect(share.read().bytes).toBe(0)
@@ -109,7 +109,7 @@ it('has room again when entries expire, no matter who wrote them and whether any
   expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(10)
 })
 
-it('holds what a process counted when another one goes on from it', async () => {
+it('keeps what a process counted when another one continues from it', async () => {
   const share = shareOf(backends[0])
   const codes = shareOneTime(share, backends[0].oneTime('interactions'))
   await codes.put(newId(), record, 600)

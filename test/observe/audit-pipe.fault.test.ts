@@ -56,7 +56,7 @@ describe('the audit log on a pipe', () => {
     expect(await verify(pipe.text())).toMatchObject({ faults: [], torn: [] })
   })
 
-  it('F34 refuses while nobody reads, goes on when somebody does, and keeps nobody from the end', async () => {
+  it('F34 refuses while nothing reads, resumes when something does, and does not block shutdown', async () => {
     using pipe = openSlowPipe(join(service.cli.folder, 'hung'))
     await using launched = await service.launch(pipe.end)
     let answers = 0

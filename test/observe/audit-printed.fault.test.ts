@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 describe('the audit log on standard output', () => {
-  it('F34 refuses while the disk behind it is full, and goes on when there is room', { skip: !disk }, async () => {
+  it('F34 refuses while the disk behind it is full, and resumes when there is space', { skip: !disk }, async () => {
     const { issue, ready } = service
     await using launched = await service.launch(openSync(join(disk!.path, 'output'), 'a'))
     expect(await issue()).toBe(200)

@@ -154,7 +154,7 @@ describe('reconciling CloudTrail with the audit log', () => {
     })
   })
 
-  it('takes no alias of somebody else for ours', async () => {
+  it('takes no alias of another account for ours', async () => {
     const audit = await write('audit.jsonl', line('key.proved', { signer: 'kms', ref: 'alias/tokens', key: arn }))
     const [resources, requestParameters] = [
       [{ ARN: 'arn:aws:kms:eu-central-1:1:key/other' }],

@@ -19,7 +19,7 @@ const read = async (file: string): Promise<readonly Line[]> =>
     .map((line) => JSON.parse(line) as Line)
 const whole = { faults: [], torn: [], lostHeads: [] }
 
-it('the audit log goes on in a new file, and the chain through both', async () => {
+it('the audit log continues in a new file, and the chain spans both', async () => {
   await using cli = await openCommandLine()
   const file = join(cli.folder, 'audit.jsonl')
   const moved = `${file}.1`

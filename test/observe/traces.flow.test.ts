@@ -89,7 +89,7 @@ describe('without an SDK', () => {
     expect(await lines({ traceparent: callers })).toEqual([callers, callers])
   })
 
-  it('one that is missing or malformed is none', async () => {
+  it('one that is missing or malformed is ignored', async () => {
     expect(await lines({})).toEqual([undefined, undefined])
     for (const traceparent of [
       'x',
@@ -178,7 +178,7 @@ describe('with an SDK', () => {
       }
   })
 
-  it('what goes on in the background begins no trace', () => {
+  it('work in the background begins no trace', () => {
     expect(finished.filter(({ name, parent }) => parent === undefined && !/^(GET|POST|request)/.test(name))).toEqual([])
   })
 

@@ -142,7 +142,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
       expect(await nextPoll(0.1, 10)).toBe('authorization_pending')
     }))
 
-  it('backs off while there is no answer, and goes on', () =>
+  it('backs off while there is no response, and resumes', () =>
     withTelevision(async ({ page, context, watch, nextPoll }) => {
       await context.route('**/token', async (route) => route.fulfill({ status: 503, body: '{}' }))
       await watch(5)

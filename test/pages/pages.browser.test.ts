@@ -118,7 +118,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
       ])
     })
 
-    it('tells what is wrong, keeps the username, and goes on at the password', async () => {
+    it('says what is wrong, keeps the username, and focuses the password', async () => {
       const { seen } = await show(wrong(), async (page) => ({
         alert: await page.getByRole('alert').innerText(),
         live: await page.locator('[aria-live] #problem').count(),

@@ -104,7 +104,7 @@ describeWith('chromium', 'the pages of several people in one browser', (executab
     }
   })
 
-  it('the pages of sign-out send whom they end', async () => {
+  it('the sign-out pages send the session that they end', async () => {
     const account = { name: 'Alice Adams' }
     const ask = pages.logout({ action, csrf: 'token', account, others: ['Bob'], parameters: { state: 's' } })
     const after = pages.signedOut({ others: { action, csrf: 'token', names: ['Bob'] } })

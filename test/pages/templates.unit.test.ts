@@ -119,7 +119,7 @@ describe('ui.templates', () => {
     expect(problems[0]?.replace('ui.templates: ', '')).toMatch(message)
   })
 
-  it('refuses a folder that is none', async () => {
+  it('refuses a path that is not a folder', async () => {
     expect(await problemsOf('ui: { templates: ./none }')).toEqual([
       'ui.templates: the folder ./none cannot be read: there is no such file',
     ])
@@ -132,7 +132,7 @@ describe('ui.templates', () => {
     const more = template('error', (text) => text.replace('<h1>', '<h1><%= it.error.length %>'))
     const { theme } = await checkLook(ui, more)
     const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), theme })
-    const shown = { status: 500, title: 'Error', message: 'The server failed.', requestId: 'r' }
+    const shown = { status: 500, title: 'Error', message: 'Something went wrong on the server.', requestId: 'r' }
     expect(pages.error({ ...shown, error: 'server_error' })).toContain('<h1>12Error')
     expect(pages.error(shown)).toContain('<h1>Error</h1>')
   })

@@ -92,7 +92,7 @@ describe('applications at /account', () => {
     time.ahead += 2 * hours
     const here = await visit(agent)
     const { text } = await here.section('applications')
-    expect(text).toMatch(/Shop It need not ask you again\./)
+    expect(text).toMatch(/Shop It doesn’t have to ask you again\./)
     expect(await askSilentlyAs(agent, 'shop')).toBe('code')
     await here.send('applications', { action: 'withdraw', client_id: 'shop' })
     expect(await askSilentlyAs(agent, 'shop')).toBe('consent_required')
@@ -104,7 +104,7 @@ describe('applications at /account', () => {
     await authorize(agent, { client_id: 'first-party' })
     const here = await visit(agent)
     const { text } = await here.section('applications')
-    expect(text).toMatch(/House bank .* when you open it again, it has access again\./)
+    expect(text).toMatch(/House bank .* When you open it again, it gets access again\./)
     await here.send('applications', { action: 'withdraw', client_id: 'first-party' })
     expect((await here.section('applications')).rows).not.toContain('House bank')
     expect(await askSilently(server.issuer, agent)).not.toBe('login_required')

@@ -102,7 +102,7 @@ describe('devices at /account', () => {
     await enrol('phone-5')
     for (const device of [await idOf(there, 'their-phone'), own, 'A'.repeat(43), '', 'x'.repeat(10_000), '__proto__']) {
       const { html, status } = await here.send('devices', { action: 'revoke', device })
-      expect([status, readSection(html, 'devices').notice]).toEqual([200, 'The device was revoked already.'])
+      expect([status, readSection(html, 'devices').notice]).toEqual([200, 'The device was already revoked.'])
     }
     expect(await theirs.device.renew(theirs.attestation)).toEqual(expect.any(String))
   })

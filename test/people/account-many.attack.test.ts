@@ -11,7 +11,7 @@ import { putGrants, readSection, visitAccount, type AccountVisitor } from '../su
 import { person, startServer, subject, type TestServer } from '../support/server/server.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
 
-describe('/account of somebody who has much', () => {
+describe('/account of a person with many entries', () => {
   const keep = disposeAfterAll()
   let server: TestServer
   beforeAll(async () => {

@@ -50,7 +50,7 @@ describe('/account/passkeys', () => {
       ...{ status: 400, text: expect.stringContaining('already has a passkey') },
     })
     const removed = await act('remove')
-    expect(readSection(removed.html, 'passkeys')).toMatchObject({ rows: [], notice: 'The passkey is removed.' })
+    expect(readSection(removed.html, 'passkeys')).toMatchObject({ rows: [], notice: 'Passkey removed.' })
     expect(readSection((await act('remove')).html, 'passkeys').notice).toContain('already')
     expect(readSection((await page()).html, 'passkeys').rows).toEqual([])
     const trail = { sub: subject, kind: 'passkey', factor: id, by_sid: expect.any(String) }

@@ -87,7 +87,7 @@ describe('a new password at /account, hostile', () => {
     for (const visitor of between) expect(await isIn(visitor)).toBe(false)
   })
 
-  it('AC06 goes on under another cookie, and that of before is dead', async () => {
+  it('AC06 continues under a new cookie, and the previous one is dead', async () => {
     const here = await enter()
     const before = here.agent.cookies.get(cookie)?.value ?? ''
     await change(here, next)
@@ -153,8 +153,8 @@ describe('a new password at /account, hostile', () => {
 
   it.each([
     ['is short', 'short', 'The new password must have at least 8 characters.'],
-    ['is of one character', 'aaaaaaaaaaaa', 'must not be one character repeated'],
-    ['is a run', '12345678901', 'or a run such as 12345678'],
+    ['is of one character', 'aaaaaaaaaaaa', 'must not be a single repeated character'],
+    ['is a run', '12345678901', 'or a sequence such as 12345678'],
     ['is long', 'xy'.repeat(600), 'must have at most 1024 bytes'],
     ['is empty', '', 'must have at least 8 characters'],
   ])('AC11 takes no new one that %s, and repeats nothing of it', async (_, to, problem) => {
@@ -176,7 +176,7 @@ describe('a new password at /account, hostile', () => {
       expect.stringContaining('must not be the one that you have'),
     ])
     const different = await changePassword(here, wrong, next, `${next} `)
-    expect([different.status, different.section.text]).toEqual([400, expect.stringContaining('passwords differ')])
+    expect([different.status, different.section.text]).toEqual([400, expect.stringContaining('passwords don’t match')])
     expect(different.section.html).toMatch(/id="new-password-again"[^>]*aria-invalid="true"/)
     expect((await changePassword(here, wrong, 'short')).status).toBe(403)
   })

@@ -11,7 +11,8 @@ import { person } from '../support/server/server.js'
 const bob = { username: 'bob', password: 'a password of Bob alone', sub: 'bob-1' }
 const carol = { username: 'carol', password: 'a password of Carol alone', sub: 'carol-1' }
 const next = 'four words that nobody knows'
-const changed = 'Your password is changed. You are signed out everywhere else, and no application has access any more.'
+const changed =
+  'Your password has been changed. You have been signed out everywhere else, and no application has access anymore.'
 
 describe('a new password at /account', () => {
   const keep = disposeAfterAll()
@@ -46,7 +47,7 @@ describe('a new password at /account', () => {
     await addPeople(server.directory, bob, carol)
   })
 
-  it('AC13 ends what the old one has opened, on every replica at once; this browser goes on, and clients hear', async () => {
+  it('AC13 ends what the old one opened, on every replica at once; this browser stays signed in, and clients are notified', async () => {
     const opened = await openAll(server.issuer, bob)
     const other = await openAll(server.issuer, person)
     const here = visitAccount(server.issuer)

@@ -29,7 +29,7 @@ describe('/account/totp', () => {
     expect((await page()).html).not.toContain(secret)
     const wrong = await post('totp', { ...fields, action: 'add', code: '000000' })
     expect({ status: wrong.status, problem: wrong.html }).toEqual({
-      ...{ status: 400, problem: expect.stringContaining('This code is not right.') },
+      ...{ status: 400, problem: expect.stringContaining('Incorrect code.') },
     })
     // It is the one that the app has, and no other has to be scanned.
     expect(wrong.html.replaceAll(' ', '')).toContain(secret)
@@ -38,7 +38,7 @@ describe('/account/totp', () => {
     expect(new Set(recoveryCodesIn(added.html)).size).toBe(10)
     const again = await post('totp', { ...fields, action: 'add', code: codeOf(secret) })
     expect({ notice: readSection(again.html, 'totp').notice, codes: recoveryCodesIn(again.html) }).toEqual({
-      ...{ notice: 'You have an authenticator app already.', codes: [] },
+      ...{ notice: 'You already have an authenticator app.', codes: [] },
     })
     const { html: later, secret: none } = await part()
     expect({ codes: recoveryCodesIn(later), none, text: later }).toEqual({
@@ -47,7 +47,7 @@ describe('/account/totp', () => {
     const renewed = await post('totp', { csrf: fields.csrf, action: 'renew' })
     expect(recoveryCodesIn(renewed.html).filter((code) => recoveryCodesIn(added.html).includes(code))).toEqual([])
     const removed = await post('totp', { csrf: fields.csrf, action: 'remove' })
-    expect(readSection(removed.html, 'totp').notice).toBe('The authenticator app is removed.')
+    expect(readSection(removed.html, 'totp').notice).toBe('Authenticator app removed.')
     expect(await post('totp', { csrf: fields.csrf, action: 'renew' })).toMatchObject({ status: 400 })
     const written = JSON.stringify(await server.audit())
     for (const hidden of [secret, ...recoveryCodesIn(added.html)]) expect(written).not.toContain(hidden)

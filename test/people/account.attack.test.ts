@@ -96,7 +96,7 @@ describe('/account, hostile', () => {
       answers.push([status, url.hash, readSection(page, 'sessions').notice])
     }
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
-    expect(answers[0]).toEqual([200, '#sessions', 'That browser was signed out already.'])
+    expect(answers[0]).toEqual([200, '#sessions', 'That browser was already signed out.'])
     await here.send('sessions', { action: 'end_others' })
     expect([await isIn(other), await isIn(spare)]).toEqual([true, true])
   })
@@ -112,7 +112,7 @@ describe('/account, hostile', () => {
       answers.push([status, url.hash, readSection(page, 'applications').notice])
     }
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
-    expect(answers[0]).toEqual([200, '#applications', 'That application has no access.'])
+    expect(answers[0]).toEqual([200, '#applications', 'That application doesn’t have access.'])
     expect(await applicationsOf(other)).toEqual(['theirs'])
     await other.send('applications', { action: 'withdraw', client_id: 'theirs' })
     expect(await applicationsOf(other)).toEqual([])
@@ -133,7 +133,7 @@ describe('/account, hostile', () => {
     const form = { csrf, action: 'end', sid }
     await Promise.all([here.post('sessions', form), here.post('sessions', form)])
     const again = await here.post('sessions', form)
-    expect(readSection(again.html, 'sessions').notice).toBe('That browser was signed out already.')
+    expect(readSection(again.html, 'sessions').notice).toBe('That browser was already signed out.')
     expect([await isIn(here), await isIn(there)]).toEqual([true, false])
   })
 

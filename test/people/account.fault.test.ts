@@ -98,7 +98,7 @@ describe('/account while the store is down', () => {
     })
     expect((await recorded()).slice(before.length)).toEqual(['consent.withdrawn', 'grant.revoked'])
     const third = await here.post('applications', form)
-    expect(readSection(third.html, 'applications').notice).toBe('That application has no access.')
+    expect(readSection(third.html, 'applications').notice).toBe('That application doesn’t have access.')
   })
 
   it.each([
@@ -121,7 +121,7 @@ describe('/account while the store is down', () => {
     faults.clear()
     expect((await there.page()).html.includes('id="login-submit"')).toBe(!goesOn)
     if (!goesOn) await here.signIn(bob)
-    expect((await changePassword(here, ...typed)).section.notice).toContain('Your password is changed.')
+    expect((await changePassword(here, ...typed)).section.notice).toContain('Your password has been changed.')
   })
 
   it('SF01 never says that a password was changed when the answer of the store was lost: then the new one signs in', async () => {
@@ -150,7 +150,7 @@ describe('/account while the store is down', () => {
       expect(await here.post('sessions', { csrf, action: 'end', sid })).toMatchObject(outage)
       faults.clear()
       const again = await here.post('sessions', { csrf, action: 'end', sid })
-      expect(readSection(again.html, 'sessions').notice).toBe('That browser is signed out.')
+      expect(readSection(again.html, 'sessions').notice).toBe('That browser has been signed out.')
       expect((await there.page()).html).toContain('id="login-submit"')
     },
   )

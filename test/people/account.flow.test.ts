@@ -35,14 +35,14 @@ describe('/account', () => {
     const visitor = visit()
     const login = await visitor.page()
     expect(login.url.pathname).toMatch(/^\/interaction\/[\w-]+\/login$/)
-    expect(login.html).toContain('to see your account')
+    expect(login.html).toContain('to view your account')
     const { status, html } = await visitor.signIn(person)
     expect([status, html]).toEqual([200, expect.stringContaining('Alice Adams')])
     expect(readSection(html, 'sessions').rows[0]).toContain('This browser')
     expect((await visitor.page('/account/sessions')).url.pathname).toBe('/account/sessions')
   })
 
-  it('returns to the part that somebody asked for without a session', async () => {
+  it('returns to the section that was requested without a session', async () => {
     const visitor = visit()
     const { html, url } = await visitor.page('/account/sessions')
     const { url: back } = await visitor.agent.submit(url, html, { ...person })
@@ -73,7 +73,7 @@ describe('/account', () => {
     const done = await here.send('sessions', { action: 'end', sid })
     expect(done.url.hash).toBe('#sessions')
     expect(readSection(done.html, 'sessions')).toMatchObject({
-      notice: 'That browser is signed out.',
+      notice: 'That browser has been signed out.',
       rows: ['Unknown browser This browser'],
     })
     expect(await askSilently(server.issuer, there.agent)).toBe('login_required')
@@ -88,7 +88,7 @@ describe('/account', () => {
     const here = visit()
     await here.signIn(person)
     const done = await here.send('sessions', { action: 'end_others' })
-    expect(readSection(done.html, 'sessions')).toMatchObject({ notice: 'You are signed out everywhere else.' })
+    expect(readSection(done.html, 'sessions')).toMatchObject({ notice: 'You have been signed out everywhere else.' })
     expect(readSection(done.html, 'sessions').text).toContain('You are not signed in anywhere else.')
     for (const opened of [one, other])
       expect(await stateOf(server.issuer, opened)).toEqual({ ...alive, session: 'login_required' })
@@ -118,7 +118,7 @@ describe('/account', () => {
     expect((await visitor.page()).html).toContain('id="login-submit"')
   })
 
-  it('lets somebody else sign in, who sees nothing of the one before', async () => {
+  it('lets another person sign in, who sees nothing of the previous one', async () => {
     const visitor = await browserOf(firefox, bob)
     const { html, url } = await visitor.page('/account?account=other')
     expect(html).toContain('id="login-submit"')

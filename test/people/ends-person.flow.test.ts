@@ -23,7 +23,7 @@ describe('what an operator ends for a person', () => {
   const actions = async () =>
     (await server.audit()).filter(({ event }) => event === 'administration').map(({ action, sub }) => [action, sub])
 
-  it('SE10 sessions are found by the person and ended, one or all; grants go on', async () => {
+  it('SE10 sessions are found by the person and ended, one or all; grants remain', async () => {
     const [one, other] = [await openAll(server.issuer, person), await openAll(server.issuer, person)]
     const listed = await list('sessions')
     expect(listed).toHaveLength(2)
@@ -65,7 +65,7 @@ describe('what an operator ends for a person', () => {
     expect((await list('sessions')).map(({ sid }) => sid)).toEqual(before.map(({ sid }) => sid))
   })
 
-  it('SE11 grants are found by the person, and ended for one client or all; sessions go on', async () => {
+  it('SE11 grants are found by the person, and ended for one client or all; sessions remain', async () => {
     await run('grants', 'revoke', '--sub', subject)
     const opened = await openAll(server.issuer, person)
     const listed = await list('grants')

@@ -107,7 +107,7 @@ describe('who has an account, and what they sign in with', () => {
     now += 2 * 86_400_000
   })
 
-  it('SI75 is not in what the browser is asked for before a password, whomever the client names', async () => {
+  it('SI75 is not in the request to the browser before a password, whoever the client names', async () => {
     const asked = async (name: string) => {
       const { response } = await new UserAgent().follow(
         authorizeUrl(server.issuer, { redirect_uri: clientOf(server.issuer), login_hint: name }),

@@ -209,7 +209,7 @@ describe('guesses', () => {
 })
 
 describe('find', () => {
-  it('gives the claims of whom a token may be issued for', async () => {
+  it('gives the claims of a person for whom a token may be issued', async () => {
     expect(await login.accounts?.find('sub-alice', signal)).toEqual({
       subject: 'sub-alice',
       claims: { name: 'Alice Adams' },

@@ -47,7 +47,7 @@ describe('/recovery', () => {
   }
   const events = async (name: string) => (await server.audit()).filter(({ event }) => event === name)
   const messageOf = (html: string): string => /<p class="lead" role="alert">(.*?)<\/p>/.exec(html)?.[1] ?? ''
-  const isOver = { status: 404, text: expect.stringContaining('used, has expired, or is not complete') as string }
+  const isOver = { status: 404, text: expect.stringContaining('used, has expired or is incomplete') as string }
 
   it('SI61 has one answer for links that were used, are over, cut short, of another person, or unknown', async () => {
     const visitor = visitAccount(server.issuer)
@@ -131,7 +131,7 @@ describe('/recovery', () => {
     expect((await second.post('password', { csrf, ...passwordFields('', 'another good password') })).status).toBe(403)
   })
 
-  it('SI68 is over after a quarter of an hour, or once somebody signs in there', async () => {
+  it('SI68 ends after a quarter of an hour, or at the next sign-in there', async () => {
     const late = await enter()
     now += 899_000
     expect((await late.page()).html).toContain('id="recovery"')
@@ -153,7 +153,7 @@ describe('/recovery', () => {
     await using records = await openTestRecords(join(server.directory, 'store'), clock)
     const { revocations } = collectionsOf(records)
     const lifetimeSeconds = subjectLifetime({ ...seconds, ...tokens } as unknown as Config)
-    await createEndSubject({ revocations, clock, lifetimeSeconds, tell: async () => undefined })(bob.sub)
+    await createEndSubject({ revocations, clock, lifetimeSeconds, notifyClients: async () => undefined })(bob.sub)
     now += 7_200_000
     expect((await visitAccount(server.issuer).page(link)).status).toBe(404)
   })
@@ -221,7 +221,7 @@ describe('/recovery', () => {
       faults.set(verb, 'before')
       expect(await post('password', form)).toMatchObject({ status: 503 })
       faults.clear()
-      expect(readSection((await post('password', form)).html, 'password').notice).toContain('is changed')
+      expect(readSection((await post('password', form)).html, 'password').notice).toContain('has been changed')
     },
   )
 

@@ -79,7 +79,7 @@ describe('a recovery link at two replicas', () => {
     await using records = await openTestRecords(join(server.directory, 'store'), Date.now)
     const { revocations } = collectionsOf(records)
     const tell = async () => undefined
-    const end = createEndSubject({ revocations, clock: Date.now, lifetimeSeconds: 600, tell })
+    const end = createEndSubject({ revocations, clock: Date.now, lifetimeSeconds: 600, notifyClients: tell })
     for (const disabled of [true, false]) {
       await setDisabled(openAccountStore(records), bob.username, disabled, end)
       expect((await visitor.page()).html).toContain('id="login-submit"')
@@ -98,7 +98,7 @@ describe('a recovery link at two replicas', () => {
     expect(await visitor.page(ofGone)).toMatchObject({ status: 404 })
   })
 
-  it('sets a password without the old one, which ends all that was open, and goes on at both until it is finished', async () => {
+  it('sets a password without the old one, which ends everything open, and the recovery continues until it is finished', async () => {
     const opened = await openAll(server.issuer, bob)
     const visitor = visitAccount(server.issuer)
     const link = await issue()
@@ -110,7 +110,7 @@ describe('a recovery link at two replicas', () => {
     const short = await elsewhere.post('password', { csrf, ...fields, new_password: 'x', new_password_again: 'x' })
     expect(short).toMatchObject({ status: 400, html: expect.stringContaining('at least 8 characters') })
     const changed = await visitor.post('password', { csrf, ...fields })
-    expect(readSection(changed.html, 'password').notice).toContain('Your password is changed.')
+    expect(readSection(changed.html, 'password').notice).toContain('Your password has been changed.')
     expect((await visitAccount(server.issuer, opened.agent).page()).html).toContain('id="login-submit"')
     expect((await visitor.page()).html).toContain('id="recovery"')
     const [, end = ''] = /recovery\/end">\s*<input[^>]*value="([^"]*)"/.exec((await visitor.page()).html) ?? []

@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signet-subject-end-'))
 let now = Date.UTC(2026, 10, 20, 12)
 const store = await openEmbedded({ path: directory, clock: () => now })
 const revocations = store.revocations('revocations')
-const end = createEndSubject({ revocations, clock: () => now, lifetimeSeconds: 3600, tell: async () => {} })
+const end = createEndSubject({ revocations, clock: () => now, lifetimeSeconds: 3600, notifyClients: async () => {} })
 const isOver = (subject: string, authTime: number) => revocations.isRevoked([], signInOf(subject, authTime))
 /** The `auth_time` of a sign-in that is good. */
 const signIn = async (subject: string): Promise<number> => {
@@ -62,6 +62,6 @@ it('SE12 leaves word for clients before anything ends, and once more of what was
   const tell = async (subject: string): Promise<void> => {
     over.push(await isOver(subject, authTime))
   }
-  await createEndSubject({ revocations, clock: () => now, lifetimeSeconds: 3600, tell })('erin')
+  await createEndSubject({ revocations, clock: () => now, lifetimeSeconds: 3600, notifyClients: tell })('erin')
   expect(over).toEqual([false, true])
 })

@@ -91,7 +91,7 @@ describe('an account that was taken over', () => {
     })
   })
 
-  it('people end ends passkeys, the app and recovery codes, unless it is told to keep them', async () => {
+  it('people end removes passkeys, the app and recovery codes, unless it is asked to keep them', async () => {
     const thief = await breakIn()
     await setUpApp(await visitAs(server.issuer, jan), (secret) => showPassword(secret, now))
     const kept = await run(['people', 'end', '--sub', 'jan-1', '--no-factors'])
@@ -115,7 +115,7 @@ describe('an account that was taken over', () => {
     const victim = await visitAs(server.issuer, jan)
     const { section } = await changePassword(victim, jan.password, safe)
     expect(section.html).toContain('id="remaining"')
-    expect(section.text).toContain('These still sign you in. Remove any that you do not know.')
+    expect(section.text).toContain('You can still sign in with these. Remove any that you don’t recognise.')
     expect(section.text).toContain('(3 minutes ago)')
     expect(section.html).toContain('href="#passkeys"')
     later()

@@ -94,7 +94,7 @@ it('refuses who is not in the directory', async () => {
   expect(again.response.status).toBe(403)
 })
 
-it('answers 503 while the directory is down, and goes on where it stood', async () => {
+it('answers 503 while the directory is down, and resumes where it stopped', async () => {
   const agent = new UserAgent()
   const { response, url } = await agent.follow(authorizeUrl())
   const html = await response.text()

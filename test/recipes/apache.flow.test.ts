@@ -76,7 +76,7 @@ describeWith(['chromium', 'mod-auth-openidc'], document, (executablePath) => {
   const status = async ({ request }: BrowserContext) =>
     (await request.get(`${intranet}/index.html`, { maxRedirects: 0 })).status()
 
-  it('shows that somebody who denies access is not signed in, and asks no further', async () => {
+  it('shows that a person who denies access is not signed in, and asks no further', async () => {
     await using visitor = await visit()
     const { page } = visitor
     await page.fill('#username', person.username)

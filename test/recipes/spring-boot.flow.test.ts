@@ -24,7 +24,7 @@ describeWith('spring-boot recipe', 'docs/recipes/spring-boot.md', () => {
     await expect.poll(grants).toEqual(['authorization_code', 'refresh_token'])
   })
 
-  it('is told when the session ends elsewhere, and only of that session', async () => {
+  it('is notified when the session ends elsewhere, and only of that session', async () => {
     const [browser, other] = [new UserAgent(), new UserAgent()]
     await visit(browser, `${recipe.origin}/me`, person)
     await visit(other, `${recipe.origin}/me`, person)

@@ -69,7 +69,7 @@ describe('RG11', () => {
 })
 
 describe('RG10', () => {
-  it('an address registers so many clients without a token, and others and tokens go on', async () => {
+  it('an address may register a limited number of clients without a token; others and tokens are unaffected', async () => {
     const address = { 'x-forwarded-for': '203.0.113.7' }
     for (let registered = 0; registered < 2; registered++) expect((await post(issuer, web, address)).status).toBe(201)
     // What is refused takes no place.

@@ -143,7 +143,7 @@ describe('a client that names no token_endpoint_auth_method', () => {
   }
   const both = ['invalid_grant', 'invalid_grant']
 
-  it('is told client_secret_basic, and may use the form, too', async () => {
+  it('learns client_secret_basic, and may use the form, too', async () => {
     const told = await register(issuer, web)
     expect(told).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
     expect(await takes(told)).toEqual(both)
@@ -218,7 +218,7 @@ describe('initial access tokens', () => {
 })
 
 describe('clients that nobody uses', () => {
-  it('are forgotten after unused_days, and those that somebody signed in to are not', async () => {
+  it('are forgotten after unused_days, unless a person signed in to them', async () => {
     const unused = await register(issuer, web)
     const used = await register(issuer, web)
     expect((await signIn(used)).status).toBe(200)

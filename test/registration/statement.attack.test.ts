@@ -90,7 +90,7 @@ describe('software statements', () => {
     expect(told).toMatchObject({ client_name: 'Ledger' })
   })
 
-  it('go on to win when the client changes its metadata, unless it brings another one', async () => {
+  it('still win when the client changes its metadata, unless it brings another statement', async () => {
     const told = await register(issuer, { software_statement: statement() })
     const { client_id } = told
     expect((await manage('GET', told)).status).toBe(200)

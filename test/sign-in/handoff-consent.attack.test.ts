@@ -187,7 +187,7 @@ describe('an answer', () => {
     expect(asked.sub).toBe('bob-7')
   })
 
-  it('[SI32] that grants more than was asked for, nothing, or junk is none, and one counts', async () => {
+  it('[SI32] that grants more than was requested, nothing, or junk is refused, and one answer counts', async () => {
     const { agent, id } = await begin()
     for (const junk of [
       ...['', '[]', 'null', '{"scope":"openid","scope":"openid profile"}'],
@@ -207,7 +207,7 @@ describe('an answer', () => {
     expect(tokens['scope']).toBe(all.indexOf(won[0]!) % 2 ? scope : 'openid')
   })
 
-  it('[SI33] to a consent is none to a sign-in, and the other way round', async () => {
+  it('[SI33] to a consent is not accepted for a sign-in, and vice versa', async () => {
     const { agent, id } = await begin()
     expect((await post(id, 'sign-in', { subject, claims: {} })).status).toBe(404)
     const other = new UserAgent()

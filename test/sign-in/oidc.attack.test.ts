@@ -122,7 +122,7 @@ describe('an answer that is not the one that was asked for', () => {
     expect(result).toEqual({ outcome: 'passed', subject: 'e-7', amr: ['pwd'], authTime: 1000 })
   })
 
-  it('[SI46] has a subject that is none', async () => {
+  it('[SI46] has an invalid subject', async () => {
     const contributed = await create({ subject: 'employee' })
     const { upstream } = upstreams()
     for (const employee of [undefined, '', 7, ['e-7'], 'ü', 'a b', 'e'.repeat(256)]) {

@@ -160,7 +160,7 @@ describe('relying parties behind an upstream OpenID Provider', () => {
     expect([again.asked, again.tokens.claims?.sub]).toEqual([false, sub])
   })
 
-  it('[SI19] says no more than once that the provider signed somebody else in', async () => {
+  it('[SI19] says only once that the provider signed another person in', async () => {
     const party = await byOpenidClient()
     const here = new UserAgent()
     const { url, finish } = await party.begin()

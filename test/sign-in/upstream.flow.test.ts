@@ -130,7 +130,7 @@ describe('two replicas, and an upstream OpenID Provider', () => {
     expect([signedIn.length, asked('POST /token') - before]).toEqual([1, 1])
   })
 
-  it('[SI41] take one logout token once, whichever gets it; what begins after it goes on', async () => {
+  it('[SI41] accept one logout token once, whichever gets it; later sessions remain', async () => {
     const token = await logoutToken()
     const browser = newBrowser()
     await signIn(upstream(), browser)

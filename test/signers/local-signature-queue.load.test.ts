@@ -74,7 +74,7 @@ describe.each([
     expect(isValid(await first) && isValid(await last)).toBe(true)
   })
 
-  it('refuses what it cannot keep, and goes on afterwards', async () => {
+  it('refuses what it cannot store, and works afterwards', async () => {
     const queue = create()
     const controller = new AbortController()
     const outcomes = Promise.allSettled(
@@ -89,7 +89,7 @@ describe.each([
     expect(isValid(await queue.sign(null, { key: privateKey }, message, never))).toBe(true)
   })
 
-  it('tells a failure as an outage and goes on', async () => {
+  it('reports a failure as an outage and continues', async () => {
     const queue = create()
     // A digest that this key cannot be used with, and a message that is none: Node reports one later, one at once.
     const failures = [

@@ -84,7 +84,7 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    '%s, which its process group gets when the service is stopped, is none of its business',
+    'ignores %s, which its process group gets when the service is stopped',
     async (stop) => {
       process.kill(journal.pids[0] ?? 0, stop)
       for (let count = 0; count < 200; count++) expect(await signsRightly(signer)).toBe(true)

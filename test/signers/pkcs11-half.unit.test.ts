@@ -3,7 +3,7 @@ import { keyTypes } from '../../core/jose/algorithms.js'
 import type { PublicJwk } from '../../core/jose/jwk.js'
 import { isSameHalf } from '../../signers/pkcs11/key-objects.js'
 
-it.each(Object.entries(keyTypes))('public halves of %s are told apart by every member of their type', (_, row) => {
+it.each(Object.entries(keyTypes))('public halves of %s are distinguished by every member of their type', (_, row) => {
   const { members } = row
   const key = Object.fromEntries(members.map((name) => [name, `a ${name}`])) as unknown as PublicJwk
   expect(isSameHalf(members, key, { ...key })).toBe(true)

@@ -73,7 +73,7 @@ describeWith(['softhsm2', 'opensc'], 'keys in a PKCS#11 token', () => {
   const set = (type: 'privkey' | 'pubkey', id: string, label: string, to: string) =>
     token.tool('--type', type, '--id', id, '--label', label, '--set-id', to)
 
-  it('two pairs with one id are told apart by their labels', async () => {
+  it('two pairs with one id are distinguished by their labels', async () => {
     await token.makeKey('EC:prime256v1', 'first of one id', '51')
     await token.makeKey('EC:prime256v1', 'second of one id', '51')
     const [first, second] = [

@@ -7,7 +7,7 @@ import { circuitOf, keyReport, never, openChaosRing, order, verifies } from '../
 const still = { probeMs: 1_000_000, maxProbeMs: 1_000_000 }
 const soon = { probeMs: 5, maxProbeMs: 20 }
 
-describe('F16 signatures that are none', () => {
+describe('F16 invalid signatures', () => {
   it('10,000 signatures through a backend that flips one bit in 100: none of the bad ones leaves', async () => {
     const { open, chaos } = await openChaosRing(['a1', 'b1'], { limits: still })
     await using ring = await open()
@@ -61,7 +61,7 @@ describe('F16 signatures that are none', () => {
     },
   )
 
-  it('goes on to the next key, for which the order is rewritten', async () => {
+  it('continues with the next key, for which the request is rewritten', async () => {
     const { open, chaos, events } = await openChaosRing(['a1', 'b1'], { limits: still })
     await using ring = await open()
     chaos('a').tell({ fault: 'flip' })

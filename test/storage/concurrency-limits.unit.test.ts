@@ -51,7 +51,7 @@ it('frees a place when its time is over, at most a sixteenth later, and says whe
   expect(allowed(await enterMany('time', 10))).toBe(5)
 })
 
-it('gives a place back, once, and to whom it belongs', async () => {
+it('releases a slot once, to the caller that held it', async () => {
   const entered = await enterMany('back', 10)
   const until = entered[0]?.allowed === true ? entered[0].until : 0
   await all[1]!.leave('n', 'another one', until, 100)

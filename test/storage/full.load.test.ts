@@ -50,7 +50,7 @@ const fill = async (backend: StorageBackend): Promise<string[]> => {
 }
 
 describe('a store at its maximum size', () => {
-  it('refuses new records, keeps the old ones, and goes on when they have expired', async () => {
+  it('refuses new records, keeps the old ones, and resumes when they have expired', async () => {
     await using backend = await openEmbedded({ path: join(directory, 'maximum'), max_size_mb: 1, clock })
     const codes = backend.oneTime('codes')
     const families = backend.refreshFamilies('families')

@@ -75,7 +75,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
   const successorOf = ({ body }: Answer) => String(body['refresh_token'])
 
   it.each(['gone', 'deaf'] as const)(
-    'F07 %s: 503 in time, nothing is burnt, what needs no store goes on, and ready again by itself',
+    'F07 %s: 503 in time, nothing is consumed, requests without the store succeed, and readiness returns by itself',
     async (fault) => {
       const minted = await Promise.all(Array.from({ length: 20 }, () => host.mint.code()))
       const families = await Promise.all(Array.from({ length: 20 }, () => host.mint.refreshToken()))

@@ -115,7 +115,7 @@ describeWith('redis', 'the memory of Redis', () => {
     },
   )
 
-  it('goes on when the connection alone was lost', async () => {
+  it('resumes when only the connection was lost', async () => {
     const backend = await open()
     const [before, old] = [sinceOf(backend), randomUUID()]
     expect(await claim(backend, old, before)).toBe(true)
@@ -172,7 +172,7 @@ describeWith('redis', 'the memory of Redis', () => {
     const run = (script: { readonly text: string }, key: string, ...given: readonly (string | number)[]) =>
       server.command('EVAL', script.text, 1, key, ...given)
 
-    it('is no replay of itself', async () => {
+    it('is not taken for a replay of itself', async () => {
       const [mine, other] = [`${String(now + hour)}.mine`, `${String(now + hour)}.other`]
       expect(await run(claimScript, 'k', mine, 60_000, now)).toBe(1)
       expect(await run(claimScript, 'k', mine, 60_000, now)).toBe(1)

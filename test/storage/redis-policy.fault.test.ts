@@ -48,7 +48,7 @@ describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
     }
   })
 
-  it('refuses when it is full, forgets nothing, and goes on when there is room', { timeout: 30_000 }, async () => {
+  it('refuses when it is full, forgets nothing, and resumes when there is space', { timeout: 30_000 }, async () => {
     await load.run(100, 300)
     await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
     await load.run(100, 1000)

@@ -116,7 +116,7 @@ describe('a clock that is set back, after what had expired was collected (F23)',
     expect(await plain.claim('n', 'new', 10)).toBe(true)
   })
 
-  it('goes on where nothing was forgotten, and where clocks differ a little', async () => {
+  it('continues where nothing was forgotten, and where clocks differ a little', async () => {
     await using store = await open('set-back-little')
     const guard: EphemeralReplayGuard = (store.backend as EphemeralBackend).replayGuard('claims')
     expect(await guard.claim('n', 'id', 60, now)).toBe(true)

@@ -203,7 +203,7 @@ describe('pairwise subjects (OIDC Core §8.1)', () => {
     expect(valuesIn(got.plain)).toContain(subject)
   })
 
-  it('one client is told one subject, everywhere and each time, and so are clients of its sector', async () => {
+  it('one client gets one subject, everywhere and each time, and so do clients of its sector', async () => {
     const values = new Set(
       [await signIn(clients.one), await signIn(clients.one), await signIn(clients.sibling)].flatMap(
         ({ access, id }) => [subOf(access), subOf(id)],
@@ -246,7 +246,7 @@ describe('pairwise subjects (OIDC Core §8.1)', () => {
     }
   })
 
-  it('a token is exchanged for one in which the next client is told its own subject', async () => {
+  it('a token is exchanged for one in which the next client gets its own subject', async () => {
     const { access, id } = await signIn(clients.one, new UserAgent(), person, { resource: 'https://api.example' })
     const twoSees = subOf((await signIn(clients.gateway)).access)
     const exchange = (client: TestClient, subject_token: string, subject_token_type: string, more = {}) =>

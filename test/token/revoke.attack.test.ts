@@ -142,7 +142,7 @@ describe('/revoke', () => {
     await expectAlive(issued)
   })
 
-  it('RV02 what is no token of ours: 200', async () => {
+  it('RV02 a token that is not ours: 200', async () => {
     const issued = await issue()
     const { access_token, id_token, refresh_token, code } = issued
     const key = await host.key()

@@ -56,7 +56,7 @@ describe('token exchange and revocation, over HTTP', () => {
     await exchange(access_token, gateway)
   })
 
-  it('TX10 a subject token that its client revoked gives nothing more; the grant goes on', async () => {
+  it('TX10 a subject token that its client revoked gives nothing more; the grant remains', async () => {
     const alice = await signIn()
     await revoke(alice.access_token, web)
     for (const client of [gateway, delegate, web])

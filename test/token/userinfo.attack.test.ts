@@ -80,7 +80,7 @@ describe('/userinfo', () => {
     expect(posted.status).toBe(200)
   })
 
-  it('UI02 no token, or a header that is none', async () => {
+  it('UI02 no token, or a malformed header', async () => {
     for (const init of [{}, { method: 'POST' }, { method: 'POST', body: new URLSearchParams() }]) {
       const answer = await ask(init)
       expectRefusal(answer, 401, 'invalid_token')

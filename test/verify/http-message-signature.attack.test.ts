@@ -96,7 +96,7 @@ describe('what device.sign makes', () => {
     expect(await httpbis.verifyMessage({ keyLookup, all: true }, forged)).toBe(false)
   })
 
-  it('VR22: stands beside a signature of somebody else, such as of a proxy', async () => {
+  it('VR22: may stand beside another signature, such as a proxy’s', async () => {
     const request = await signed()
     const other = 'proxy=("@method" "x-forwarded-for";bs);created=1;keyid="p\\"x";alg="hmac-sha256"'
     const added = {
@@ -179,7 +179,7 @@ describe('HTTP message signatures that are refused', () => {
     expect(await check(await handmade(whole, { tag: 'another' }))).toBe('missing_credential')
   })
 
-  it('VR22: dictionaries that are none, and two signatures that both say to be the device’s', async () => {
+  it('VR22: malformed dictionaries, and two signatures that both claim to be the device’s', async () => {
     const good = await handmade(whole)
     for (const spoilt of ['sig', 'sig=', 'sig=(', `${good['signature-input']},`, `${good['signature-input']} x=1`])
       expect(await check({ ...good, 'signature-input': `${spoilt};tag="signet-device"` })).toBe('malformed')

@@ -49,7 +49,7 @@ describe('memoryReplayGuard', () => {
   })
 })
 
-describe('a guard of somebody else', () => {
+describe('a third-party guard', () => {
   const issuer = createTestIssuer('https://issuer.example', Date.now)
   const device = createTestDevice(Date.now)
   const check = (replay: ReplayGuard) =>

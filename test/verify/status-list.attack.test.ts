@@ -69,7 +69,7 @@ describe('status lists', () => {
     }
   })
 
-  it('VR30: a list of another issuer, type, place or time, and one that is none', async () => {
+  it('VR30: a list of another issuer, type, place or time, and a malformed one', async () => {
     const second = now / 1000
     const zlib = (bytes: Uint8Array) => deflateSync(bytes).toString('base64url')
     const good = site.list()

@@ -204,7 +204,7 @@ describe('a wire-compatible verifier accepts this, and ours does not', () => {
     })
   })
 
-  it('VR10: a large body from somebody who has proved nothing is not read', async () => {
+  it('VR10: a large body from an unauthenticated caller is not read', async () => {
     now = start
     const sent = signed(createTestDevice(clock), { method: 'POST', target: '/a', body: 'x'.repeat(100_000) })
     const before = { ...read }

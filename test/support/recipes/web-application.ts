@@ -44,7 +44,7 @@ export const describeWebApplication = (
       expect([saved.status, saved.headers.get('location')]).toEqual([302, '/login'])
     })
 
-    it('is told when the session ends elsewhere', async () => {
+    it('is notified when the session ends elsewhere', async () => {
       const other = new UserAgent()
       expect((await signIn(other)).text).toContain('Signed in')
       const end = `npx signet-idp sessions end --sub ${subject} --config laptop.yaml`
