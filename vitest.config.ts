@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import { useMemoryFolder } from './test/support/services/memory-folder.js'
 import { findService } from './test/support/services/table.js'
 import { alikeOnEveryStore, onEveryStore, slow } from './test/support/services/parts.js'
+
+useMemoryFolder()
 
 const built = 'test/support/services/built.ts'
 const hasStores = findService('mongodb') !== undefined && findService('redis') !== undefined
