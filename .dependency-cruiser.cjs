@@ -253,7 +253,7 @@ module.exports = {
         path: '^core/',
         pathNot: [
           '^core/(api|testing)/',
-          '^core/storage/device-codes\\.ts$',
+          '^core/storage/(device-codes|max-size-option)\\.ts$',
           '^core/(interaction|demo)/assets/',
           '^core/keys/verify-worker\\.js$',
         ],

@@ -7,6 +7,7 @@ export { defineStorage } from '../modules/contract.js'
 export { BadOption } from '../storage/bad-option.js'
 export type { DeviceCodeStep, StoredDeviceCode } from '../storage/device-codes.js'
 export { keptSeconds, nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../storage/device-codes.js'
+export { maxSizeMb } from '../storage/max-size-option.js'
 export type {
   CounterDecision,
   CounterStep,

@@ -12,7 +12,7 @@ import type { Theme } from '../interaction/pages/theme.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { findProxyFault } from '../outbound/proxy.js'
 import { crossCheck } from './cross-check.js'
-import { readTheme } from './read-theme.js'
+import { readTheme, type LoadPages } from './read-theme.js'
 import type { CheckedRegistries } from './rule.js'
 import { checkStores } from '../modules/load-store.js'
 import { loadModules, type LoadedModules } from '../modules/load-modules.js'
@@ -98,6 +98,7 @@ const nothing: Pick<
 export const checkConfiguration = async (
   file: string,
   env: NodeJS.ProcessEnv,
+  loadPages: LoadPages,
   port?: number,
 ): Promise<CheckedConfiguration> => {
   const reading = await readConfig(file, env, port)
@@ -112,7 +113,7 @@ export const checkConfiguration = async (
   )
   const storeProblems = await checkStores(salvaged, dirname(reading.file))
   const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
-  const { theme, problems: themeProblems } = readTheme(salvaged.ui, dirname(reading.file), messages)
+  const { theme, problems: themeProblems } = await readTheme(salvaged.ui, dirname(reading.file), messages, loadPages)
   const proxyFault = findProxyFault(env)
   // A value that could not be read is empty, and its module would report it a second time.
   const reported = new Set(reading.problems.map(({ path }) => path))
@@ -138,7 +139,7 @@ export const checkConfiguration = async (
       theme,
       messages,
       warnings: reading.locate([...reading.warnings, ...clientWarnings, ...textWarnings, ...checked.warnings]),
-      again: () => checkConfiguration(reading.file, env, port),
+      again: () => checkConfiguration(reading.file, env, loadPages, port),
     }
   } finally {
     await registries?.[Symbol.asyncDispose]()

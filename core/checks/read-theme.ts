@@ -6,19 +6,24 @@ import { describeReadFault, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Messages } from '../interaction/languages/built-in.js'
 import { findTemplateFaults } from '../interaction/pages/check-templates.js'
+import type { PageKind } from '../interaction/pages/page.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createTheme, type Theme } from '../interaction/pages/theme.js'
 import { meant, type Rule } from './rule.js'
+
+/** Loads the pages of all endpoints. Only a deployment with templates of its own needs them for its checks. */
+export type LoadPages = () => Promise<readonly PageKind<unknown>[]>
 
 /**
  * Reads the section `ui` with the files that it names, relative to `directory`, and everything that is wrong with
  * them.
  */
-export const readTheme = (
+export const readTheme = async (
   ui: Salvaged<Config>['ui'],
   directory: string,
   messages: Messages,
-): { readonly theme: Theme; readonly problems: readonly Problem[] } => {
+  loadPages: LoadPages,
+): Promise<{ readonly theme: Theme; readonly problems: readonly Problem[] }> => {
   const read = (path: string): Buffer | string => {
     try {
       return readFileSync(resolve(directory, path))
@@ -37,7 +42,9 @@ export const readTheme = (
   }
   const { theme, faults } = createTheme(ui ?? {}, { read, list })
   const inTemplates =
-    theme.views.size === 0 || faults.length > 0 ? [] : findTemplateFaults(theme, messages, loadAssets())
+    theme.views.size === 0 || faults.length > 0
+      ? []
+      : findTemplateFaults(await loadPages(), theme, messages, loadAssets())
   const all = [...faults, ...inTemplates.map((message) => ({ path: ['templates'], message }))]
   return { theme, problems: all.map(({ path, message }) => ({ path: formatPath(['ui', ...path]), message })) }
 }

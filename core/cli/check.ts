@@ -1,5 +1,6 @@
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
+import { loadPages } from '../host/load-pages.js'
 import { printProblems, withoutStacks } from './failure.js'
 import { good, print, printError, printJson } from './output.js'
 
@@ -14,7 +15,7 @@ export interface CheckOptions {
  */
 export const check = async ({ config: file, json }: CheckOptions): Promise<void> => {
   try {
-    const checked = await checkConfiguration(file, process.env)
+    const checked = await checkConfiguration(file, process.env, loadPages)
     if (json) printJson({ ok: true, ...summarize(checked), warnings: checked.warnings, problems: [] })
     else printSummary(checked)
   } catch (error) {

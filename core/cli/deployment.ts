@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '../../config/schema.js'
 import { checkConfiguration, loadWithStores, type CheckedConfiguration } from '../checks/check-configuration.js'
+import { loadPages } from '../host/load-pages.js'
 import type { Administration, Operator } from '../administration/administration.js'
 import { findMissingStore, openStores, type Stores } from '../collections/stores.js'
 import type { Registries } from '../modules/registries.js'
@@ -27,7 +28,7 @@ export const readDeployment = (options: DeploymentOptions): Promise<Config> =>
 
 /** Reads the configuration and checks it with its modules and clients. Throws `ConfigurationError`. */
 export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConfiguration> =>
-  checkConfiguration(options.config, process.env)
+  checkConfiguration(options.config, process.env, loadPages)
 
 /**
  * Throws `CommandFailed` when an embedded store does not exist. Otherwise a command in the wrong folder would work on

@@ -1,5 +1,6 @@
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
+import { loadPages } from '../host/load-pages.js'
 import { compareDeployments, type Comparison } from '../operate/compare-deployments.js'
 import { examine, type Examination } from '../operate/doctor.js'
 import { noLog } from '../observe/log.js'
@@ -32,7 +33,7 @@ export const doctor = async ({ config: file, compare: files, json }: DoctorOptio
 /** Adds every problem to `wrong`, with the file that it is in, if there is one. */
 const findConfiguration = async (file: string, wrong: Problem[]): Promise<CheckedConfiguration | undefined> => {
   try {
-    return await checkConfiguration(file, process.env)
+    return await checkConfiguration(file, process.env, loadPages)
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
     wrong.push(...withoutStacks(error.problems).map((problem) => ({ file, ...problem })))

@@ -4,6 +4,7 @@ import { constants } from 'node:os'
 import { relative } from 'node:path'
 import type { Config } from '../../config/schema.js'
 import { checkConfiguration } from '../checks/check-configuration.js'
+import { loadPages } from '../host/load-pages.js'
 import { startHost } from '../host/compose.js'
 import { createDemo, deviceFactor, type Demo } from '../demo/demo.js'
 import { countWorkers } from '../workers/serve-workers.js'
@@ -42,7 +43,7 @@ const serve = async (options: StartOptions): Promise<void> => {
   const file = options.config ?? demoConfigFile
   const isDemo = options.config === undefined
   if (isDemo && !cluster.isWorker) printError(`configuration: ${file} (the demo)`)
-  const checked = await checkConfiguration(file, process.env, options.port)
+  const checked = await checkConfiguration(file, process.env, loadPages, options.port)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
   surviveOutputErrors(log, config.audit === 'stdout')

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js'
+import type { PageKind } from '../interaction/pages/page.js'
 import type { AuditEventName } from '../observe/audit.js'
 import type { Handler } from './message.js'
 import type { RecordedHandler } from './refusals.js'
@@ -28,6 +29,8 @@ export interface Declaration {
   readonly errorCodes?: true
   /** Heading of the error page for endpoints that people visit. If absent, errors are JSON. */
   readonly errorTitle?: SaidKey
+  /** The pages that it shows. `signet check` renders their samples by the templates of a deployment. */
+  readonly pages?: readonly PageKind<unknown>[]
   /** Whether it answers from memory, and thus however busy the process is. */
   readonly fromMemory?: true
   readonly limit: EndpointLimit

@@ -1,6 +1,9 @@
 import { csrfToken, isCsrfToken } from '../interaction/csrf.js'
 import { setBrowserSessions, withoutSessions, type BrowserSessions } from '../interaction/browser-sessions.js'
 import { logoOrigins } from '../interaction/pages/client-on-page.js'
+import { formPostPage } from '../interaction/pages/form-post-page.js'
+import { logoutPage } from '../interaction/pages/logout-page.js'
+import { signedOutPage } from '../interaction/pages/signed-out-page.js'
 import type { FoundSession } from '../interaction/session.js'
 import { displayName } from '../oauth/subjects/account.js'
 import type { Client } from '../oauth/clients/client.js'
@@ -41,6 +44,7 @@ export const logoutEndpoint = {
   methods: ['GET', 'POST'],
   body: 'page-form',
   errorTitle: 'sign_out_error',
+  pages: [logoutPage, signedOutPage, formPostPage],
   limit: { byAddress: 'interaction', byRefusals: false },
   refusedEvent: 'logout.refused',
   discovery: ({ issuer }) => ({
@@ -117,7 +121,7 @@ const createLogoutPages = ({ issuer, pages }: Options, flow: Flow, url: string) 
     const person = await flow.signedIn(http)
     const shown = client && clientOnPage(client)
     const spoken = pagesFor(pages, http, uiLocales)
-    const html = spoken.logout({
+    const html = spoken.show(logoutPage, {
       action: url,
       csrf: logoutCsrf(http, cookies, current.session),
       ...(shown && { client: shown }),
@@ -133,7 +137,7 @@ const createLogoutPages = ({ issuer, pages }: Options, flow: Flow, url: string) 
     const parameters = knownOf(sent)
     if (!sent.has('id_token_hint')) return redirect(withQuery(url, parameters))
     const spoken = pagesFor(pages, http, sent.get('ui_locales'))
-    return page(200, spoken.formPost({ action: url, parameters, isOurs: true }), spoken.language)
+    return page(200, spoken.show(formPostPage, { action: url, parameters, isOurs: true }), spoken.language)
   }
 
   /** If no client is waiting, the page names the people who remain. */
@@ -146,7 +150,7 @@ const createLogoutPages = ({ issuer, pages }: Options, flow: Flow, url: string) 
     const others = await namesOf(http, left)
     const login = client?.initiate_login_uri
     const spoken = pagesFor(pages, http, uiLocales)
-    const html = spoken.signedOut({
+    const html = spoken.show(signedOutPage, {
       ...(client && { client: clientOnPage(client, target) }),
       ...(target !== undefined && { returnUrl: target }),
       // OIDC Core §4.

@@ -11,14 +11,14 @@ import type {
 } from '../endpoints/authorization-flow/options.js'
 import { authorizationEndpoint, createAuthorizationEndpoint } from '../endpoints/authorize/index.js'
 import { createDeviceAuthorizationEndpoint, deviceAuthorizationEndpoint } from '../endpoints/device/authorization.js'
-import { createDevicePage, devicePage } from '../endpoints/device/page.js'
+import { createDevicePage, devicePageEndpoint } from '../endpoints/device/page.js'
 import { createDeviceVerification, deviceVerification } from '../endpoints/device/verify.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createSignInCallback, signInCallback } from '../endpoints/interaction/callback.js'
 import { createSignInParts } from '../endpoints/interaction/sign-in-parts.js'
-import { consentPage, createConsentPage } from '../endpoints/interaction/consent.js'
-import { createLoginPage, loginPage } from '../endpoints/interaction/login.js'
-import { createSelectPage, selectPage } from '../endpoints/interaction/select.js'
+import { consentEndpoint, createConsentPage } from '../endpoints/interaction/consent.js'
+import { createLoginPage, loginEndpoint } from '../endpoints/interaction/login.js'
+import { createSelectPage, selectEndpoint } from '../endpoints/interaction/select.js'
 import { createLogoutEndpoint, logoutEndpoint } from '../endpoints/logout.js'
 import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
 import { backchannelLogoutEndpoint, createBackchannelLogout } from '../endpoints/sign-in/backchannel-logout.js'
@@ -43,10 +43,10 @@ export const peopleEndpoints = {
   userinfo: userinfoEndpoint,
   authorization: authorizationEndpoint,
   pushedAuthorization: pushedAuthorizationEndpoint,
-  select: selectPage,
-  login: loginPage,
+  select: selectEndpoint,
+  login: loginEndpoint,
   signInCallback,
-  consent: consentPage,
+  consent: consentEndpoint,
   logout: logoutEndpoint,
 }
 
@@ -56,7 +56,7 @@ export const endedElsewhereEndpoints = { backchannelLogout: backchannelLogoutEnd
 /** The endpoints that are also served where the device flow (RFC 8628) is enabled. */
 export const deviceEndpoints = {
   deviceAuthorization: deviceAuthorizationEndpoint,
-  devicePage,
+  devicePage: devicePageEndpoint,
   deviceVerification,
 }
 

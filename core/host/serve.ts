@@ -10,6 +10,7 @@ import type { RequestObserver } from '../http/request-log.js'
 import type { LoadShedding } from '../http/shed-load.js'
 import type { Route } from '../http/route.js'
 import type { Listening } from '../http/server.js'
+import { errorPage } from '../interaction/pages/error-page.js'
 import type { Pages } from '../interaction/pages/pages.js'
 import type { Log } from '../observe/log.js'
 import type { RequestIds } from '../observe/plugin-log.js'
@@ -53,7 +54,7 @@ export const errorPageOf =
   (pages: Pick<Pages, 'for'>): ErrorPage =>
   (shown, languages) => {
     const spoken = pages.for(languages)
-    return { html: spoken.error(shown), language: spoken.language }
+    return { html: spoken.show(errorPage, shown), language: spoken.language }
   }
 
 /** Returns true for pages that people see: a browser must not ask them for a certificate. */

@@ -1,30 +1,10 @@
 import { json, page, type Reply } from '../endpoints/message.js'
-import { OAuthError, type ErrorCode, type ErrorFacts } from '../oauth/errors.js'
+import { OAuthError, type ErrorCode, type ErrorFacts, type ShownError } from '../oauth/errors.js'
 import { inEnglish, said, type Said } from '../oauth/said.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import { answer } from './answer.js'
 import type { Context, Exchange, Middleware } from './exchange.js'
-
-/** The content of an error page. All of it is escaped. Texts are constant, and a string is English. */
-export interface ShownError {
-  readonly status: number
-  readonly title: string | Said
-  /** True when the message says what to do. */
-  readonly isAdvised?: boolean
-  readonly message: string | Said
-  readonly requestId: string
-  /** The client that sent the person. */
-  readonly clientName?: string | undefined
-  /** The client whose theme the page has. */
-  readonly clientId?: string | undefined
-  /** The page of that client where a person starts. */
-  readonly backUrl?: string | undefined
-  /** The URL where the person can sign out. */
-  readonly signOutUrl?: string | undefined
-  /** Details that help a developer. */
-  readonly facts?: ErrorFacts | undefined
-}
 
 /** What the request says about the languages of the person. It is untrusted. */
 export interface ErrorLanguages {

@@ -57,6 +57,26 @@ export interface AttemptedAuthentication {
 /** Names of parameters and metadata with their values. `hint` says what to change, in English. */
 export type ErrorFacts = Readonly<Record<string, string | undefined>>
 
+/** The content of an error page. All of it is escaped. Texts are constant, and a string is English. */
+export interface ShownError {
+  readonly status: number
+  readonly title: string | Said
+  /** True when the message says what to do. */
+  readonly isAdvised?: boolean
+  readonly message: string | Said
+  readonly requestId: string
+  /** The client that sent the person. */
+  readonly clientName?: string | undefined
+  /** The client whose theme the page has. */
+  readonly clientId?: string | undefined
+  /** The page of that client where a person starts. */
+  readonly backUrl?: string | undefined
+  /** The URL where the person can sign out. */
+  readonly signOutUrl?: string | undefined
+  /** Details that help a developer. */
+  readonly facts?: ErrorFacts | undefined
+}
+
 export interface ErrorDetails {
   /**
    * For the audit log only: the cause, for the operator. It never contains a secret and is never sent to the client.

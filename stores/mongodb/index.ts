@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineStorage } from '../../core/api/storage.js'
+import { defineStorage, maxSizeMb } from '../../core/api/storage.js'
 
 const options = z.strictObject({
   uri: z
@@ -15,14 +15,9 @@ const options = z.strictObject({
     .default('signet')
     .describe('The database.'),
   max_pool_size: z.int().min(1).max(1000).default(50).describe('Connections of one process to each server.'),
-  max_size_mb: z
-    .int()
-    .min(1)
-    .max(1_048_576)
-    .default(1024)
-    .describe(
-      'The room in MiB, of which each class of short-lived entries has its [share](limits.md#shares-of-the-stores).',
-    ),
+  max_size_mb: maxSizeMb.describe(
+    'The room in MiB, of which each class of short-lived entries has its [share](limits.md#shares-of-the-stores).',
+  ),
 })
 
 /** A MongoDB database, for any number of hosts. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { maxSizeMb } from '../../core/api/storage.js'
 
 const checkRedisUri = (value: string): string | undefined => {
   if (!URL.canParse(value)) return 'must be an absolute URL'
@@ -63,14 +64,9 @@ export const redisOptions = z
       )
       .optional()
       .describe('The server is a cluster; `uri` has the address of one node.'),
-    max_size_mb: z
-      .int()
-      .min(1)
-      .max(1_048_576)
-      .default(1024)
-      .describe(
-        'The room in MiB, of which each class has its [share](limits.md#shares-of-the-stores), where the server has no `maxmemory` or does not tell it.',
-      ),
+    max_size_mb: maxSizeMb.describe(
+      'The room in MiB, of which each class has its [share](limits.md#shares-of-the-stores), where the server has no `maxmemory` or does not tell it.',
+    ),
     eviction_policy_acknowledged: z
       .literal('noeviction', { error: 'must be noeviction: with any other policy Redis forgets what was used' })
       .optional()

@@ -8,6 +8,7 @@ import { formatProblem, type ConfigurationError } from '../../config/problems.js
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { packageRoot } from '../../core/package-root.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { codeBlock, readDocument } from '../support/document.js'
 import { folderWith } from '../support/server/config-files.js'
 
@@ -84,13 +85,15 @@ describe('README', () => {
   it('shows a configuration that is in order', async () => {
     const file = join(directory, 'my.yaml')
     writeFileSync(file, codeBlock('README.md', 'my.yaml'))
-    const { config, warnings, clients } = await checkConfiguration(file, {
-      REPORTS_SECRET: 'a secret of 32 characters, or more',
-    })
+    const { config, warnings, clients } = await checkConfiguration(
+      file,
+      { REPORTS_SECRET: 'a secret of 32 characters, or more' },
+      loadPages,
+    )
     expect(warnings).toEqual([])
     expect(clients.map((client) => client.client_id)).toEqual(['reports'])
     // The demo, which is tried before it, has published its keys: another one would wait for an hour.
-    const demo = await checkConfiguration(join(packageRoot, 'config/default.yaml'), {})
+    const demo = await checkConfiguration(join(packageRoot, 'config/default.yaml'), {}, loadPages)
     expect(config.storage.records).not.toEqual(demo.config.storage.records)
     expect(config.storage.ephemeral).not.toEqual(demo.config.storage.ephemeral)
   })
@@ -125,7 +128,7 @@ it.each([
     [base]: readDocument(`config/examples/${base}`),
     [name]: codeBlock(path, name),
   })
-  expect((await checkConfiguration(join(folder, name), {})).warnings).toEqual([])
+  expect((await checkConfiguration(join(folder, name), {}, loadPages)).warnings).toEqual([])
 })
 
 describe.each(documents)('%s', (path) => {
@@ -234,7 +237,7 @@ describe('docs/configuration.md', () => {
   it('shows the problems as they are printed', async () => {
     const file = join(directory, 'ten-problems.yaml')
     writeFileSync(file, codeBlock(path, 'ten-problems.yaml'))
-    const error = await checkConfiguration(file, {}).catch((caught: unknown) => caught)
+    const error = await checkConfiguration(file, {}, loadPages).catch((caught: unknown) => caught)
     const printed = (error as ConfigurationError).problems.map(formatProblem)
     const [, shown = ''] = /^```text\n([\s\S]*?)\n```$/m.exec(section(path, 'Problems')) ?? []
     expect(printed).toHaveLength(10)

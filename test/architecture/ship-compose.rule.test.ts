@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { readDocument } from '../support/document.js'
 import { startServer } from '../support/server/server.js'
 
@@ -105,7 +106,7 @@ describe('compose.yaml', () => {
   })
 
   it('gives the replicas a configuration that is in order, and the secrets that it reads', async () => {
-    const { config, warnings } = await checkConfiguration(configuration, {})
+    const { config, warnings } = await checkConfiguration(configuration, {}, loadPages)
     expect(warnings).toEqual([])
     expect(config.storage.records.use).toBe('mongodb')
     expect(config.storage.ephemeral.use).toBe('redis')

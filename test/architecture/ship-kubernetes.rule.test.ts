@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { readDocument } from '../support/document.js'
 
 const folder = 'deploy/kubernetes'
@@ -40,7 +41,7 @@ describe('the example for Kubernetes', () => {
     writeFileSync(join(directory, 'secrets/mongodb-uri'), 'mongodb://mongo.stores.svc/signet?replicaSet=signet')
     writeFileSync(join(directory, 'secrets/redis-uri'), 'rediss://redis.stores.svc:6379/0')
     writeFileSync(join(directory, 'signet.yaml'), written)
-    const { config, warnings } = await checkConfiguration(join(directory, 'signet.yaml'), {})
+    const { config, warnings } = await checkConfiguration(join(directory, 'signet.yaml'), {}, loadPages)
     expect(warnings).toEqual([])
     for (const { spec } of pods) {
       const { projected } = spec.volumes.find(({ name }: { name: string }) => name === 'config')

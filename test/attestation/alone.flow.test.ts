@@ -5,6 +5,7 @@ import { parse } from 'yaml'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { withRegistries } from '../../core/host/with-registries.js'
 import { noLog } from '../../core/observe/log.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { createDevice } from '../support/clients/attestation.js'
 import { readDocument } from '../support/document.js'
 import { startServer, type TestServer } from '../support/server/server.js'
@@ -19,7 +20,7 @@ const asTest = ({ issuer, listen, admin, signers, storage, audit }: Json): Json 
 
 /** As the command line does it, from another process. */
 const approveAll = async (server: TestServer): Promise<void> => {
-  const checked = await checkConfiguration(join(server.directory, 'signet.yaml'), {})
+  const checked = await checkConfiguration(join(server.directory, 'signet.yaml'), {}, loadPages)
   await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
     const factor = secondFactors.get('approval')
     for (const { id } of (await factor?.waiting?.()) ?? []) await factor?.decide?.(id, 'approve')

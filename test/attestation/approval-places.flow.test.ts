@@ -4,6 +4,7 @@ import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { withRegistries } from '../../core/host/with-registries.js'
 import type { SecondFactorVerifier } from '../../core/attestation/ports.js'
 import { noLog } from '../../core/observe/log.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { createDevice } from '../support/clients/attestation.js'
 import { startFactorServer } from '../support/server/factor-server.js'
 
@@ -40,7 +41,7 @@ it('AN20 one address takes ten places of those who wait for a person, and an hon
   }
   /** As the command line has it, from another process. */
   const asPerson = async <T>(look: (factor: SecondFactorVerifier) => Promise<T>): Promise<T> => {
-    const checked = await checkConfiguration(join(server.directory, 'signet.yaml'), {})
+    const checked = await checkConfiguration(join(server.directory, 'signet.yaml'), {}, loadPages)
     return withRegistries(checked, { clock: server.now, log: noLog }, ({ secondFactors }) =>
       look(secondFactors.get('approval')!),
     )

@@ -4,13 +4,14 @@ import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { retention } from '../../core/keys/lifecycle/open-ring.js'
 import { packageRoot } from '../../core/package-root.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { configWith, minimal, plugins } from '../support/server/config-files.js'
 
 const factor = `  - { use: ${join(packageRoot, 'test/support/server/attestation-double/index.ts')} }\n`
 const status = factor.replace(' }', ', options: { name: status, status: true } }')
 const bootstrap = '  - { use: plugins/attestation/bootstrap }\n'
 
-const check = async (text: string) => checkConfiguration(await configWith(text), {})
+const check = async (text: string) => checkConfiguration(await configWith(text), {}, loadPages)
 
 /** The problems of this configuration, checked as `signet check` does it. */
 const problemsOf = async (text: string): Promise<string[]> => {

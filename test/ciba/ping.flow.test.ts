@@ -3,6 +3,7 @@ import * as oidc from 'openid-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { otherShopClient, shopClient } from '../support/clients/ciba.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
@@ -156,7 +157,7 @@ describe('a client in ping mode', () => {
 
 it('CB15 no ping goes to a private address unless the operator allows it', async () => {
   await using guarded = await startCibaServer({}, (written) => ({ ...written, clients: [pinged(shop.url)] }))
-  const { warnings } = await checkConfiguration(join(guarded.host.server.directory, 'signet.yaml'), {})
+  const { warnings } = await checkConfiguration(join(guarded.host.server.directory, 'signet.yaml'), {}, loadPages)
   expect(warnings).toContainEqual(
     expect.objectContaining({
       path: 'clients[0].backchannel_client_notification_endpoint',

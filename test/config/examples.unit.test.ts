@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { folderWith } from '../support/server/config-files.js'
 
 const config = join(packageRoot, 'config')
@@ -28,7 +29,7 @@ const deploy = async (example: string): Promise<string> => {
 
 describe('the example files', () => {
   it.each(examples)('%s holds', async (example) => {
-    const checked = await checkConfiguration(await deploy(example), environment)
+    const checked = await checkConfiguration(await deploy(example), environment, loadPages)
     expect(checked.warnings).toEqual([])
     expect(checked.modules.plugins).toHaveLength(checked.config.plugins.length)
     expect(checked.clients).toHaveLength(checked.config.clients.length)
@@ -43,7 +44,8 @@ describe('the example files', () => {
   it('the default holds in the compiled program too, with the compiled plugins', async () => {
     const script = `
       const { checkConfiguration } = await import('./dist/core/checks/check-configuration.js')
-      const { modules } = await checkConfiguration('config/default.yaml', {})
+      const { loadPages } = await import('./dist/core/host/load-pages.js')
+      const { modules } = await checkConfiguration('config/default.yaml', {}, loadPages)
       console.log(modules.plugins.map(({ module }) => module.name).join(), [...modules.signers.keys()].join())`
     const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: packageRoot,
@@ -58,7 +60,7 @@ describe('the example files', () => {
 describe('a file with ten mistakes', () => {
   it('reports all ten in one go, each with its path and line', async () => {
     const file = join(packageRoot, 'test/config/ten-mistakes.yaml')
-    const error = await checkConfiguration(file, {}).catch((thrown: unknown) => thrown)
+    const error = await checkConfiguration(file, {}, loadPages).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ConfigurationError)
     const { problems } = error as ConfigurationError
     expect(problems.map(({ path, line }) => `${path} ${String(line)}`)).toEqual([

@@ -7,6 +7,7 @@ import { isMap, isScalar, isSeq, parseDocument, type Document, type Node, type P
 import { ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
+import { loadPages } from '../../core/host/load-pages.js'
 
 /** How many files are tried; `SIGNET_CONFIG_MUTATIONS=5000` for the large count. */
 const count = Number(process.env['SIGNET_CONFIG_MUTATIONS'] ?? 400)
@@ -161,7 +162,7 @@ it(
       const change = random(3) === 0 ? changeText : changeValues
       await writeFile(file, encode(change(pick(random, examples), random), random))
       try {
-        await checkConfiguration(file, env)
+        await checkConfiguration(file, env, loadPages)
       } catch (error) {
         refused++
         const sound =

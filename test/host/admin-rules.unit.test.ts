@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest'
 import { ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { testCertificate } from '../support/server/certificate.js'
 import { configWith, minimal, plugins } from '../support/server/config-files.js'
 
 /** The problems of this section, checked as `signet check` does it. */
 const problemsOf = async (admin: object): Promise<string[]> => {
   try {
-    await checkConfiguration(await configWith(minimal(`${plugins}admin: ${JSON.stringify(admin)}\n`)), {})
+    await checkConfiguration(await configWith(minimal(`${plugins}admin: ${JSON.stringify(admin)}\n`)), {}, loadPages)
     return []
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error

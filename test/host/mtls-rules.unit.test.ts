@@ -1,19 +1,7 @@
 import { expect, it } from 'vitest'
-import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { testCertificate } from '../support/server/certificate.js'
-import { configWith, minimal, plugins } from '../support/server/config-files.js'
-
-/** The problems of this configuration, checked as `signet check` does it. */
-const problemsOf = async (text: string): Promise<string[]> => {
-  try {
-    const { warnings } = await checkConfiguration(await configWith(text), {})
-    return warnings.map((warning) => `warning ${formatProblem(warning)}`)
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error
-    return error.problems.map(({ path, message }) => `${path}: ${message}`)
-  }
-}
+import { minimal, plugins } from '../support/server/config-files.js'
+import { problemsOf } from '../support/server/problems-of.js'
 
 const full = (extra = '') => minimal(plugins + extra)
 

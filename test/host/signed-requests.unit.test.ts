@@ -1,19 +1,8 @@
 import { expect, it } from 'vitest'
-import { ConfigurationError } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/checks/check-configuration.js'
-import { configWith, minimal, plugins } from '../support/server/config-files.js'
+import { minimal, plugins } from '../support/server/config-files.js'
+import { problemsOf } from '../support/server/problems-of.js'
 
 // A plugin that signs requests needs a key with the purpose for it.
-
-const problemsOf = async (text: string): Promise<string[]> => {
-  try {
-    await checkConfiguration(await configWith(text), {})
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error
-    return error.problems.map(({ path, message }) => `${path}: ${message}`)
-  }
-}
 
 const withPlugin = (name: string, options: string): string =>
   minimal(`${plugins}  - { use: plugins/login/${name}, options: { id: own, ${options} } }`)

@@ -6,6 +6,7 @@ import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { examine } from '../../core/operate/doctor.js'
 import type { KeyPublication } from '../../core/keys/lifecycle/publications.js'
 import { noLog } from '../../core/observe/log.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { decode, forge } from '../support/forge/forge.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
 import { iso, key, kidOf, prepareRestarts, type Json, type ReloadServer } from '../support/server/reloading.js'
@@ -145,7 +146,7 @@ it('the doctor warns of a key that a restart would take out too early', async ()
   const { edit, run, time } = await prepare(key('b'), key('a'))
   const directory = await run((server) => Promise.resolve(server.directory))
   await edit(withKeys(key('a')))
-  const checked = await checkConfiguration(join(directory, 'signet.yaml'), {})
+  const checked = await checkConfiguration(join(directory, 'signet.yaml'), {}, loadPages)
   const audit = { record: () => Promise.resolve() }
   const { warnings } = await examine(checked, { clock: () => time.now, log: noLog, audit })
   expect(warnings).toContainEqual(expect.stringContaining('keys: b has been removed'))

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { loadAssets } from '../../core/interaction/pages/load-assets.js'
-import { createPages } from '../../core/interaction/pages/create-pages.js'
-import { describeWith } from '../support/services/describe-with.js'
-import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { expect, it } from 'vitest'
+import { consentPage } from '../../core/interaction/pages/consent-page.js'
+import { action, describePages, pages } from '../support/server/describe-pages.js'
 
-const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
-
-const consent = (action: string, creditor: string) =>
-  pages.consent({
+const consent = (creditor: string) =>
+  pages.show(consentPage, {
     ...{ action, csrf: 'token', client: { name: 'Teller' }, account: { name: 'Alice' } },
     ...{ scopes: ['openid'], claims: [], resources: [] },
     details: [
@@ -22,17 +18,9 @@ const consent = (action: string, creditor: string) =>
     ],
   })
 
-describeWith('chromium', 'a payment on the consent page', (executablePath) => {
-  let opened: PagesBrowser
-  let action: string
-  beforeAll(async () => {
-    opened = await openPagesBrowser(executablePath)
-    action = `${opened.server.origin}/post`
-  })
-  afterAll(() => opened[Symbol.asyncDispose]())
-
+describePages('a payment on the consent page', (opened) => {
   it('is read at a glance on a phone, above everything else that is asked for', async () => {
-    const { seen, complaints } = await opened.show(consent(action, 'Merchant A & B <i>'), async (page) => ({
+    const { seen, complaints } = await opened.show(consent('Merchant A & B <i>'), async (page) => ({
       terms: await page.locator('.approval dt').allInnerTexts(),
       texts: await page.locator('.approval dd').allInnerTexts(),
       bottom: await page.$eval('.approval', (section) => section.getBoundingClientRect().bottom),
@@ -47,7 +35,7 @@ describeWith('chromium', 'a payment on the consent page', (executablePath) => {
 
   it('fits a phone of 320 pixels, however long a name is', async () => {
     const { seen } = await opened.show(
-      consent(action, 'W'.repeat(200)),
+      consent('W'.repeat(200)),
       (page) => page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]),
       { viewport: { width: 320, height: 740 } },
     )

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets, type Asset } from '../../core/interaction/pages/load-assets.js'
+import { loginPage } from '../../core/interaction/pages/login-page.js'
 import { createTheme } from '../../core/interaction/pages/theme.js'
 import { findPageFaults, findSmallTargets } from '../support/server/page-faults.js'
 import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
@@ -44,7 +45,7 @@ describeWith('chromium', 'a branded page', (executablePath) => {
   afterAll(() => opened[Symbol.asyncDispose]())
 
   const login = (clientId: string) =>
-    createPages({ assetsPath: '/assets', assets, theme }).login({
+    createPages({ assetsPath: '/assets', assets, theme }).show(loginPage, {
       ...onlyPassword(),
       action: `${opened.server.origin}/post`,
       csrf: 'token',
@@ -107,7 +108,7 @@ describeWith('chromium', 'a branded page', (executablePath) => {
   it('PG05 runs no script that a template has within the page', async () => {
     const text = `<% layout('@layout') -%><h1>Sign in</h1><script>document.documentElement.setAttribute('data-ran', '')</script>`
     const own = { ...theme, views: new Map([['login', text]]) }
-    const html = createPages({ assetsPath: '/assets', assets, theme: own }).login({
+    const html = createPages({ assetsPath: '/assets', assets, theme: own }).show(loginPage, {
       ...onlyPassword(),
       action: '/post',
       csrf: 'token',

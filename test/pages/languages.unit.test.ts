@@ -7,8 +7,10 @@ import { createTranslator } from '../../core/interaction/languages/translator.js
 import { accountNotices } from '../../core/interaction/pages/account-notices.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { deviceResults } from '../../core/interaction/pages/device-result-page.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { said } from '../../core/oauth/said.js'
+import { errorPage } from '../../core/interaction/pages/error-page.js'
 import { samplePages } from '../support/server/sample-pages.js'
 
 const filesBelow = (folder: string, ending: RegExp): readonly string[] =>
@@ -16,10 +18,10 @@ const filesBelow = (folder: string, ending: RegExp): readonly string[] =>
     .filter((name) => ending.test(name))
     .map((name) => readFileSync(join(folder, name), 'utf8'))
 
-const pageSources = [
-  ...filesBelow('core/interaction', /\.(?:ts|eta)$/),
-  readFileSync('core/endpoints/home.ts', 'utf8'),
-].join('\n')
+const pageSources = [...filesBelow('core/interaction', /\.(?:ts|eta)$/), ...filesBelow('core/endpoints', /\.ts$/)].join(
+  '\n',
+)
+const kinds = await loadPages()
 const coreSources = filesBelow('core', /\.ts$/).join('\n')
 const base = (key: string): string => key.replace(/#.*/, '')
 const placeholders = (text: string): readonly string[] => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort()
@@ -143,7 +145,7 @@ describe('the pages', () => {
     const spoken = pages.for({ uiLocales: language })
     const texts = textsOf(language)
     const dir = language === 'ar' ? 'rtl' : 'ltr'
-    const samples = samplePages(spoken, 'https://op.example', '/logo.svg')
+    const samples = samplePages(kinds, spoken, 'https://op.example', '/logo.svg')
     for (const html of samples.values()) {
       expect(html).toContain(`<html lang="${language}" dir="${dir}">`)
       expect(html).not.toMatch(/undefined|\{\w+\}/)
@@ -152,12 +154,12 @@ describe('the pages', () => {
       ['login', 'login.username'],
       ['select', 'select.title'],
       ['consent', 'consent.title'],
-      ['device-approved', 'device_result.approved.message'],
+      ['device-result sample approved', 'device_result.approved.message'],
       ['logout', 'logout.question'],
       ['signed-out', 'signed_out.title'],
       ['account', 'sessions.end_others'],
       ['error', 'error.report'],
-      ['form-post', 'form_post.lead'],
+      ['form-post sample', 'form_post.lead'],
     ] as const)
       expect(samples.get(page)).toContain(texts.get(key))
   })
@@ -172,11 +174,13 @@ describe('the pages', () => {
   it('tell an error in words of the person, and what only developers understand beside it', () => {
     const shown = { status: 400, title: said('sign_in_error'), requestId: 'r' }
     const german = pages.for({ acceptLanguage: 'de' })
-    expect(german.error({ ...shown, message: said('no_page') })).toContain('Diese Seite gibt es nicht.')
-    const unknown = german.error({ ...shown, message: 'The parameter claims is malformed.' })
+    expect(german.show(errorPage, { ...shown, message: said('no_page') })).toContain('Diese Seite gibt es nicht.')
+    const unknown = german.show(errorPage, { ...shown, message: 'The parameter claims is malformed.' })
     expect(unknown).toContain('Diese Anfrage kann nicht beantwortet werden.')
     expect(unknown).toContain('<h1>Fehler bei der Anmeldung</h1>')
     expect(unknown).toContain('lang="en" dir="ltr" id="error-detail">The parameter claims is malformed.')
-    expect(pages.error({ ...shown, message: 'The parameter claims is malformed.' })).not.toContain('error-detail')
+    expect(pages.show(errorPage, { ...shown, message: 'The parameter claims is malformed.' })).not.toContain(
+      'error-detail',
+    )
   })
 })

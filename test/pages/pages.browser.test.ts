@@ -1,30 +1,21 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
-import { describeWith } from '../support/services/describe-with.js'
-import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { deviceConfirmPage } from '../../core/interaction/pages/device-confirm-page.js'
+import { accountPage } from '../../core/interaction/pages/account-view.js'
+import { consentPage } from '../../core/interaction/pages/consent-page.js'
+import { formPostPage } from '../../core/interaction/pages/form-post-page.js'
+import { loginPage } from '../../core/interaction/pages/login-page.js'
+import { action, describePages, pages } from '../support/server/describe-pages.js'
 import { onlyPassword } from '../support/server/only-password.js'
 
-const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
 const client = { name: 'Teller', policyUri: 'https://teller.example/privacy', tosUri: 'http://teller.example/terms' }
 const account = { name: 'Alice Adams' }
 const nothing = { scopes: [], claims: [], resources: [] }
 
-describeWith('chromium', 'the pages in a browser', (executablePath) => {
-  let opened: PagesBrowser
-  let show: PagesBrowser['show']
-  let action: string
-
-  beforeAll(async () => {
-    opened = await openPagesBrowser(executablePath)
-    show = opened.show
-    action = `${opened.server.origin}/post`
-  })
-
-  afterAll(async () => {
-    await opened[Symbol.asyncDispose]()
-  })
+describePages('the pages in a browser', (opened) => {
+  const { show } = opened
 
   const submit = async (page: Page, button: string): Promise<[string, string][]> => {
     await page.click(button)
@@ -34,7 +25,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
 
   describe.each([true, false])('with javaScriptEnabled: %s', (javaScriptEnabled) => {
     it('signs in by a plain form whose first field has the focus', async () => {
-      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client })
+      const html = pages.show(loginPage, { ...onlyPassword(), action, csrf: 'token', client })
       const { seen, complaints } = await show(
         html,
         async (page) => {
@@ -55,13 +46,13 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     })
 
     it('cancels without username and password', async () => {
-      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client, cancel: true })
+      const html = pages.show(loginPage, { ...onlyPassword(), action, csrf: 'token', client, cancel: true })
       const { seen } = await show(html, (page) => submit(page, '#login-cancel'), { javaScriptEnabled })
       expect(new Map(seen).get('decision')).toBe('cancel')
     })
 
     it.each(['allow', 'deny'])('sends the decision %s', async (decision) => {
-      const html = pages.consent({ action, csrf: 'token', client, account, ...nothing, scopes: ['openid'] })
+      const html = pages.show(consentPage, { action, csrf: 'token', client, account, ...nothing, scopes: ['openid'] })
       const { seen, complaints } = await show(
         html,
         async (page) => {
@@ -79,7 +70,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
 
     it('posts the parameters to the client, by script or by the button', async () => {
       const state = `"><script>alert(1)</script>&'\u2028%0d%0a`
-      const html = pages.formPost({
+      const html = pages.show(formPostPage, {
         action: `${action}?a=b&c=d`,
         parameters: { code: 'the code', state, iss: 'https://op' },
       })
@@ -104,7 +95,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
 
   describe('the login page', () => {
     const wrong = () =>
-      pages.login({ ...onlyPassword({ problem: 'wrong' }), action, csrf: 'token', client, username: 'alice' })
+      pages.show(loginPage, { ...onlyPassword({ problem: 'wrong' }), action, csrf: 'token', client, username: 'alice' })
 
     it('tells browsers and password stores what its fields are', async () => {
       const { seen } = await show(wrong(), (page) =>
@@ -136,7 +127,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     })
 
     it('shows the password on demand, and sends it as one all the same', async () => {
-      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client, username: 'alice' })
+      const html = pages.show(loginPage, { ...onlyPassword(), action, csrf: 'token', client, username: 'alice' })
       const type = (page: Page) => page.getAttribute('#password', 'type')
       const { seen, complaints } = await show(html, async (page) => {
         await page.fill('#password', 'correct horse')
@@ -163,7 +154,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
 
     it('shows each new password at /account by an eye of its own, and sends none as text', async () => {
       const form = { url: action, csrf: 'token' }
-      const html = pages.account({
+      const html = pages.show(accountPage, {
         ...{ account: { name: 'Alice Adams' }, url: action, isPart: true, signOut: form },
         sections: [{ view: 'password', form, isFixed: false, username: 'alice', problem: { kind: 'different' } }],
       })
@@ -195,7 +186,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     })
 
     it('offers nothing of that without a script', async () => {
-      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client })
+      const html = pages.show(loginPage, { ...onlyPassword(), action, csrf: 'token', client })
       const { seen } = await show(html, (page) => page.isVisible('#password-reveal'), { javaScriptEnabled: false })
       expect(seen).toBe(false)
     })
@@ -206,14 +197,14 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
       [899.5, '15 minutes'],
     ])('says how long %s seconds are', (retryAfterSeconds, text) => {
       expect(
-        pages.login({ ...onlyPassword({ problem: 'locked', retryAfterSeconds }), action, csrf: 'c', client }),
+        pages.show(loginPage, { ...onlyPassword({ problem: 'locked', retryAfterSeconds }), action, csrf: 'c', client }),
       ).toContain(`Too many attempts. Try again in ${text}.`)
     })
   })
 
   describe('the consent page', () => {
     it('says in plain words what standard scopes and claims are, and names the others', async () => {
-      const html = pages.consent({
+      const html = pages.show(consentPage, {
         action,
         csrf: 'token',
         client,
@@ -261,8 +252,8 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     const shared = { action, csrf: 'token', client, account, scopes: asked, resources: [] }
     const place = { address: '198.51.100.1', here: false }
     for (const html of [
-      worded.consent({ ...shared, claims: [] }),
-      worded.deviceConfirm({ ...shared, userCode: 'BCDF-GHJK', place }),
+      worded.show(consentPage, { ...shared, claims: [] }),
+      worded.show(deviceConfirmPage, { ...shared, userCode: 'BCDF-GHJK', place }),
     ]) {
       const { seen, complaints } = await show(html, (page) => page.locator('.wishes li').allInnerTexts())
       expect(seen).toEqual([

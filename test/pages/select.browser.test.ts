@@ -1,29 +1,14 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { loadAssets } from '../../core/interaction/pages/load-assets.js'
-import { createPages } from '../../core/interaction/pages/create-pages.js'
-import type { SelectPage } from '../../core/interaction/pages/select-page.js'
-import { describeWith } from '../support/services/describe-with.js'
-import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { expect, it } from 'vitest'
+import { selectPage, type SelectPage } from '../../core/interaction/pages/select-page.js'
+import { logoutPage } from '../../core/interaction/pages/logout-page.js'
+import { signedOutPage } from '../../core/interaction/pages/signed-out-page.js'
+import { action, describePages, pages } from '../support/server/describe-pages.js'
 
-const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
-
-describeWith('chromium', 'the pages of several people in one browser', (executablePath) => {
-  let opened: PagesBrowser
-  let action: string
-
-  beforeAll(async () => {
-    opened = await openPagesBrowser(executablePath)
-    action = `${opened.server.origin}/post`
-  })
-
-  afterAll(async () => {
-    await opened[Symbol.asyncDispose]()
-  })
-
+describePages('the pages of several people in one browser', (opened) => {
   const longName = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'
   const select = (more: Partial<SelectPage> = {}) =>
-    pages.select({
+    pages.show(selectPage, {
       ...{ action, csrf: 'token', client: { name: 'Teller' }, otherUrl: `${action}?account=other`, cancel: true },
       accounts: [
         { id: 'a', name: 'Alice Adams', secondName: 'alice', isHinted: false },
@@ -90,8 +75,8 @@ describeWith('chromium', 'the pages of several people in one browser', (executab
     const account = { name: longName }
     for (const html of [
       select(),
-      pages.logout({ action, csrf: 'token', account, others: [longName], parameters: {} }),
-      pages.signedOut({ others }),
+      pages.show(logoutPage, { action, csrf: 'token', account, others: [longName], parameters: {} }),
+      pages.show(signedOutPage, { others }),
     ]) {
       const { seen } = await opened.show(
         html,
@@ -106,8 +91,8 @@ describeWith('chromium', 'the pages of several people in one browser', (executab
 
   it('the sign-out pages send the session that they end', async () => {
     const account = { name: 'Alice Adams' }
-    const ask = pages.logout({ action, csrf: 'token', account, others: ['Bob'], parameters: { state: 's' } })
-    const after = pages.signedOut({ others: { action, csrf: 'token', names: ['Bob'] } })
+    const ask = pages.show(logoutPage, { action, csrf: 'token', account, others: ['Bob'], parameters: { state: 's' } })
+    const after = pages.show(signedOutPage, { others: { action, csrf: 'token', names: ['Bob'] } })
     for (const [html, button, sent] of [
       [ask, '#logout-confirm', [['state', 's']]],
       [

@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { packageRoot } from '../../core/package-root.js'
+import { errorPage } from '../../core/interaction/pages/error-page.js'
+import { loginPage } from '../../core/interaction/pages/login-page.js'
+import { logoutPage } from '../../core/interaction/pages/logout-page.js'
 import { checkLook, problemsOf } from '../support/server/check-look.js'
 import { onlyPassword } from '../support/server/only-password.js'
 
@@ -22,8 +25,8 @@ describe('ui.templates', () => {
     const { theme } = await checkLook(ui, more)
     const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), theme })
     const logout = { action: '/post', csrf: 'c', account: { name: 'Alice' }, others: [], parameters: {} }
-    expect(pages.logout(logout)).toContain('Thank you for banking with us.')
-    expect(pages.login({ ...onlyPassword(), action: '/post', csrf: 'c' })).not.toContain('Thank you')
+    expect(pages.show(logoutPage, logout)).toContain('Thank you for banking with us.')
+    expect(pages.show(loginPage, { ...onlyPassword(), action: '/post', csrf: 'c' })).not.toContain('Thank you')
   })
 
   it('accepts the views of Signet themselves, attributes in another order, and any way to quote them', async () => {
@@ -129,11 +132,11 @@ describe('ui.templates', () => {
   })
 
   it('shows the page of errors of Signet where that of the deployment fails', async () => {
-    const more = template('error', (text) => text.replace('<h1>', '<h1><%= it.error.length %>'))
+    const more = template('error', (text) => text.replace('<h1>', '<h1><%= it.clientName.length %>'))
     const { theme } = await checkLook(ui, more)
     const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), theme })
     const shown = { status: 500, title: 'Error', message: 'Something went wrong on the server.', requestId: 'r' }
-    expect(pages.error({ ...shown, error: 'server_error' })).toContain('<h1>12Error')
-    expect(pages.error(shown)).toContain('<h1>Error</h1>')
+    expect(pages.show(errorPage, { ...shown, clientName: 'Teller Online' })).toContain('<h1>13Error')
+    expect(pages.show(errorPage, shown)).toContain('<h1>Error</h1>')
   })
 })

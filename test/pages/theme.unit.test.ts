@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { contrast, formatRatio, readableOn } from '../../core/interaction/pages/contrast.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
+import { loginPage } from '../../core/interaction/pages/login-page.js'
 import { checkLook, problemsOf } from '../support/server/check-look.js'
 import { onlyPassword } from '../support/server/only-password.js'
 
-const loginPage = async (ui: string, clientId?: string): Promise<string> => {
+const showLogin = async (ui: string, clientId?: string): Promise<string> => {
   const { theme } = await checkLook(ui)
   const pages = createPages({ assetsPath: '/assets', assets: new Map([...loadAssets(), ...theme.assets]), theme })
   const client = clientId && { client: { clientId, name: 'An application' } }
-  return pages.login({ ...onlyPassword(), action: '/post', csrf: 'c', ...client })
+  return pages.show(loginPage, { ...onlyPassword(), action: '/post', csrf: 'c', ...client })
 }
 
 describe('contrast', () => {
@@ -30,7 +31,7 @@ describe('contrast', () => {
 
 describe('the section ui', () => {
   it('changes nothing where it is empty', async () => {
-    const html = await loginPage('')
+    const html = await showLogin('')
     expect(html).toContain('<title>Sign in · Signet</title>')
     expect(html).toMatch(
       /<header class="brand"><img src="\/assets\/signet\.svg\?v=[\w-]+" width="40" height="40" alt="">/,
@@ -40,7 +41,7 @@ describe('the section ui', () => {
   })
 
   it('gives the pages name, logo, icon, colours, stylesheet and links', async () => {
-    const html = await loginPage(`ui:
+    const html = await showLogin(`ui:
   name: Example Bank & Sons
   logo: ./brand/logo.svg
   logo_dark: ./brand/dark.svg
@@ -66,17 +67,17 @@ describe('the section ui', () => {
   })
 
   it('has links for a forgotten password and a new account where people look for them', async () => {
-    const html = await loginPage(`ui:
+    const html = await showLogin(`ui:
   links: { forgot_password: https://bank.example/forgot, register: https://bank.example/join }
   clients: { shop: { links: { register: https://shop.example/join } } }`)
     const linkOf = (text: string, id: string) => new RegExp(`<a id="${id}" href="([^"]*)">([^<]*)`).exec(text)?.slice(1)
     expect(linkOf(html, 'forgot-password')).toEqual(['https://bank.example/forgot', 'Forgot your password?'])
     expect(linkOf(html, 'register')).toEqual(['https://bank.example/join', 'Create an account'])
-    expect(linkOf(await loginPage(''), 'register')).toBeUndefined()
+    expect(linkOf(await showLogin(''), 'register')).toBeUndefined()
   })
 
   it('has a name alone instead of the seal of the product', async () => {
-    const html = await loginPage('ui: { name: Example Bank }')
+    const html = await showLogin('ui: { name: Example Bank }')
     expect(html).toContain('<header class="brand"><span><bdi>Example Bank</bdi></span>')
   })
 
@@ -101,17 +102,17 @@ ui:
   accent: "#0b5d3b"
   support_url: https://bank.example/help
   clients: { shop: { name: The Shop, accent: "#7a1f5c", footer: [{ title: Terms, url: https://shop.example/terms }] } }`
-    const shop = await loginPage(ui, 'shop')
+    const shop = await showLogin(ui, 'shop')
     expect(shop).toContain('<title>Sign in · The Shop</title>')
     expect(shop).not.toContain('class="logo"')
     expect(shop).toContain('https://shop.example/terms')
     expect(shop).not.toContain('https://bank.example/help')
-    const other = await loginPage(ui, 'other')
+    const other = await showLogin(ui, 'other')
     expect(other).toContain('<title>Sign in · Example Bank</title>')
     expect(other).toContain('https://bank.example/help')
     const sheet = (html: string) => /assets\/(accent-[\w-]+)/.exec(html)?.[1]
     expect(sheet(shop)).not.toBe(sheet(other))
-    expect(await loginPage(ui)).toContain('Example Bank')
+    expect(await showLogin(ui)).toContain('Example Bank')
     expect(await problemsOf(ui)).toEqual([])
   })
 })

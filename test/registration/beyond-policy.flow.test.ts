@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { post, register } from '../support/clients/registration.js'
 import { deviceGrant } from '../support/clients/device.js'
 import { redirectUri } from '../support/server/server.js'
@@ -44,7 +45,7 @@ it('check refuses a schema of authorization details that names type, and a line 
   const written = parse(await readFile(file, 'utf8')) as object
   const problemsOf = async (one: object): Promise<string> => {
     await writeFile(file, JSON.stringify({ ...written, authorization_details_types: [one] }))
-    return checkConfiguration(file, {}).then(
+    return checkConfiguration(file, {}, loadPages).then(
       () => '',
       (error: { problems: unknown }) => JSON.stringify(error.problems),
     )

@@ -7,6 +7,7 @@ import { readConfig } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
+import { loadPages } from '../../core/host/load-pages.js'
 import { writeExample } from '../support/document.js'
 import { freePort } from '../support/free-port.js'
 import { startServer } from '../support/server/server.js'
@@ -117,7 +118,7 @@ describe('the host', () => {
     const storage = { records: { use, ...(options !== undefined && { options }) } }
     await writeFile(file, JSON.stringify({ issuer: 'https://op.example', storage }))
     try {
-      await checkConfiguration(file, env)
+      await checkConfiguration(file, env, loadPages)
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error
       return error.problems.filter(({ path }) => path.startsWith('storage'))

@@ -2,6 +2,7 @@ import { epochSeconds } from '../../clock.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { bindToBrowser, type AccountVisit } from '../../interaction/interaction.js'
 import { accountNotices, isAccountNotice, type AccountNotice } from '../../interaction/pages/account-notices.js'
+import { accountPage } from '../../interaction/pages/account-view.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
@@ -34,7 +35,7 @@ const common = {
 
 /** The person's own page. GET changes nothing. */
 export const accountPages = {
-  account: { path: '/account', methods: ['GET'], ...common },
+  account: { path: '/account', methods: ['GET'], ...common, pages: [accountPage] },
   accountSection: { path: '/account/{section}', methods: ['GET', 'POST'], ...common },
   /** Where password managers send people (W3C, A Well-Known URL for Changing Passwords). */
   changePassword: { path: '/.well-known/change-password', methods: ['GET'], ...common },
@@ -162,7 +163,7 @@ const createRenderAccount = (
     const { browser, cookies: set } = bindToBrowser(cookies, http.cookie(cookies.browser))
     const notice = noticeIn(http, browser)
     const spoken = pagesFor(pages, http)
-    const html = spoken.account({
+    const html = spoken.show(accountPage, {
       ...leave(context),
       url: accountUrl(issuer),
       isPart,

@@ -1,5 +1,7 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { bindToBrowser } from '../../interaction/interaction.js'
+import { definePage, showAccount, showForm, type AccountOnPage, type FormPage } from '../../interaction/pages/page.js'
+import { sample } from '../../interaction/pages/sample.js'
 import type { RecoveryLinks } from '../../interaction/recovery/recovery-links.js'
 import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import { displayName } from '../../oauth/subjects/account.js'
@@ -16,6 +18,26 @@ import type { Declaration, HandlersOf } from '../endpoint.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler, AuditContext } from '../refusals.js'
 
+/**
+ * The page that a recovery link opens. The form sends `csrf` and `link`; the button `#recovery-continue` uses up the
+ * link.
+ */
+export interface RecoveryPage extends FormPage {
+  readonly account: AccountOnPage
+  readonly link: string
+}
+
+export const recoveryPage = definePage<RecoveryPage>({
+  view: 'recovery',
+  describe: (page, { translator }) => ({
+    title: translator.text('recovery.title'),
+    ...showForm(page),
+    link: page.link,
+    ...showAccount(page.account),
+  }),
+  samples: { '': { ...sample.form, account: { name: sample.name }, link: 'link-of-the-sample' } },
+})
+
 const common = {
   ...({ body: 'page-form', errorTitle: 'account_error' } as const),
   limit: { byAddress: 'authorize', byRefusals: false },
@@ -23,7 +45,13 @@ const common = {
 
 /** The target of a recovery link. GET uses nothing up, because mail services open links before people do. */
 export const recoveryPages = {
-  recovery: { path: '/recovery', methods: ['GET', 'POST'], ...common, refusedEvent: 'account.recovery_refused' },
+  recovery: {
+    path: '/recovery',
+    methods: ['GET', 'POST'],
+    ...common,
+    pages: [recoveryPage],
+    refusedEvent: 'account.recovery_refused',
+  },
   recoveryEnd: { path: '/recovery/end', methods: ['POST'], ...common, refusedEvent: 'account.refused' },
 } as const satisfies Readonly<Record<string, Declaration>>
 
@@ -68,7 +96,7 @@ export const createRecoveryPages = (
     const { account, link } = await find(http, value, seen)
     const { browser, cookies: set } = bindToBrowser(cookies, http.cookie(cookies.browser))
     const spoken = pagesFor(pages, http)
-    const html = spoken.recovery({
+    const html = spoken.show(recoveryPage, {
       action: `${issuer}/recovery`,
       csrf: csrfOf(browser, value),
       link: value,

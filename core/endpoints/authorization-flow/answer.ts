@@ -1,3 +1,5 @@
+import { formPostPage } from '../../interaction/pages/form-post-page.js'
+import { leavingPage } from '../../interaction/pages/leaving-page.js'
 import type { SignaturePriority } from '../../keys/ports.js'
 import type { AnswerTarget, ResponseMode } from '../../oauth/requests/authorization-request.js'
 import type { Client } from '../../oauth/clients/client.js'
@@ -64,7 +66,7 @@ export const createAnswers = (options: AnswerOptions): Answers => {
     const to = responseMode.startsWith('form_post')
       ? { url: redirectUri, parameters }
       : { url: withAnswer(redirectUri, responseMode, parameters) }
-    return page(200, spoken.leaving({ client: clientOnPage(client, redirectUri), ...to }), spoken.language)
+    return page(200, spoken.show(leavingPage, { client: clientOnPage(client, redirectUri), ...to }), spoken.language)
   }
 
   const answer = async (
@@ -82,7 +84,7 @@ export const createAnswers = (options: AnswerOptions): Answers => {
       const spoken = pagesFor(pages, to.http, locale)
       return page(
         200,
-        spoken.formPost({ clientId: to.client.client_id, action: redirectUri, parameters }),
+        spoken.show(formPostPage, { clientId: to.client.client_id, action: redirectUri, parameters }),
         spoken.language,
       )
     }

@@ -1,4 +1,6 @@
 import type { InteractionPage } from '../../interaction/interaction.js'
+import { formPostPage } from '../../interaction/pages/form-post-page.js'
+import { leavingPage } from '../../interaction/pages/leaving-page.js'
 import { isFapi, namesOfAlgorithms } from '../../oauth/clients/security-profile.js'
 import type { AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
 import { OAuthError } from '../../oauth/errors.js'
@@ -25,6 +27,7 @@ export const authorizationEndpoint = {
   methods: ['GET', 'POST'],
   body: 'page-form',
   errorTitle: 'authorization_error',
+  pages: [leavingPage, formPostPage],
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'authorization.refused',
   discovery: ({

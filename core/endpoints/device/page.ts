@@ -1,7 +1,7 @@
 import { csrfToken } from '../../interaction/csrf.js'
 import { bindToBrowser } from '../../interaction/interaction.js'
 import { displayName } from '../../oauth/subjects/account.js'
-import type { DevicePage } from '../../interaction/pages/device-page.js'
+import { devicePage, type DevicePage } from '../../interaction/pages/device-page.js'
 import { formatUserCode, readUserCode } from '../../oauth/grants/device-code.js'
 import { checkNoneRepeated } from '../../oauth/requests/params.js'
 import type { Flow } from '../authorization-flow/flow.js'
@@ -30,7 +30,7 @@ export const createShowEntry =
   (http: EndpointRequest, person: Person, extra: Partial<DevicePage> = {}, status = 200): Reply => {
     const { browser, cookies } = bindToBrowser(flow.cookies, http.cookie(flow.cookies.browser))
     const spoken = pagesFor(pages, http)
-    const html = spoken.device({
+    const html = spoken.show(devicePage, {
       action: `${issuer}/device/verify`,
       csrf: deviceCsrf(browser, person),
       account: accountOnPage(issuer, person, extra.userCode),
@@ -43,11 +43,12 @@ export const createShowEntry =
  * GET `/device`. A code in the address fills in the field and does nothing else (RFC 8628 §5.4); it is not even
  * looked up. People must sign in first, so that guesses can be attributed.
  */
-export const devicePage = {
+export const devicePageEndpoint = {
   path: '/device',
   methods: ['GET'],
   body: 'none',
   errorTitle: 'device_error',
+  pages: [devicePage],
   // It stores a pending sign-in before anyone has signed in, as `/authorize` does.
   limit: { byAddress: 'authorize', byRefusals: false },
 } as const satisfies Declaration

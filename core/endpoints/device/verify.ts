@@ -1,6 +1,7 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
-import type { DeviceResultPage } from '../../interaction/pages/device-result-page.js'
+import { deviceConfirmPage } from '../../interaction/pages/device-confirm-page.js'
+import { deviceResultPage, type DeviceResultPage } from '../../interaction/pages/device-result-page.js'
 import type { Client } from '../../oauth/clients/client.js'
 import {
   deviceCodeGrant,
@@ -54,6 +55,7 @@ export const deviceVerification = {
   methods: ['POST'],
   body: 'page-form',
   errorTitle: 'device_error',
+  pages: [deviceConfirmPage, deviceResultPage],
   limit: { byAddress: 'device_verify', byRefusals: false },
 } as const satisfies Declaration
 
@@ -76,7 +78,7 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
 
   const result = ({ http }: Sent, status: number, shown: Omit<DeviceResultPage, 'startUrl'>): Reply => {
     const spoken = pagesFor(pages, http)
-    return page(status, spoken.deviceResult({ ...shown, startUrl: `${issuer}/device` }), spoken.language)
+    return page(status, spoken.show(deviceResultPage, { ...shown, startUrl: `${issuer}/device` }), spoken.language)
   }
 
   const isOver = async (sent: Sent, state: Exclude<DeviceCodeState, 'pending'>): Promise<Reply> => {
@@ -172,7 +174,7 @@ const createShowConfirm =
   ({ http, person, browser }: Sent, { userCode, request }: Waiting, client: Client): Reply => {
     const shown = clientOnPage(client)
     const spoken = pagesFor(pages, http)
-    const html = spoken.deviceConfirm({
+    const html = spoken.show(deviceConfirmPage, {
       action: `${issuer}/device/verify`,
       csrf: deviceCsrf(browser, person, userCode),
       client: shown,

@@ -3,6 +3,7 @@ import type { InteractionPage } from '../../interaction/interaction.js'
 import { askPlugin } from '../../oauth/grants/ask-plugin.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
+import { consentPage } from '../../interaction/pages/consent-page.js'
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationDetail } from '../../oauth/requests/authorization-details.js'
 import { personalClaims } from '../../oauth/requests/claims-parameter.js'
@@ -25,11 +26,12 @@ import { getInteraction, openInteraction, tagClient, type OpenInteraction } from
  * a plugin asks people elsewhere there is no form: GET redirects the browser there, and reads the answer when it
  * returns.
  */
-export const consentPage = {
+export const consentEndpoint = {
   path: '/interaction/{id}/consent',
   methods: ['GET', 'POST'],
   body: 'page-form',
   errorTitle: 'sign_in_error',
+  pages: [consentPage],
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
@@ -51,7 +53,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
     const details = authorizationDetails && (await describeDetails(authorizationDetails, http.signal))
     const shown = clientOnPage(client, request.redirectUri)
     const spoken = pagesFor(pages, http, request.locale)
-    const html = spoken.consent({
+    const html = spoken.show(consentPage, {
       action: keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent')),
       csrf: csrfOf(open, session),
       sealedClient: tagClient(open),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { isCsrfToken } from '../../interaction/csrf.js'
 import type { SignInPurpose } from '../../interaction/interaction.js'
-import type { LoginPage } from '../../interaction/pages/login-page.js'
+import { loginPage, type LoginPage } from '../../interaction/pages/login-page.js'
 import type { ClientDirectory } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { formatUserCode } from '../../oauth/grants/device-code.js'
@@ -30,11 +30,12 @@ import type { SignInParts } from './sign-in-parts.js'
 import { clientContext, ownPageContext } from './sign-in-context.js'
 
 /** GET and POST `/interaction/{id}/login`. The interaction decides where to go next; the form cannot. */
-export const loginPage = {
+export const loginEndpoint = {
   path: '/interaction/{id}/login',
   methods: ['GET', 'POST'],
   body: 'page-form',
   errorTitle: 'sign_in_error',
+  pages: [loginPage],
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 

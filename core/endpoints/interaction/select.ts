@@ -1,6 +1,7 @@
 import { setBrowserSessions, withCurrent, withoutSessions } from '../../interaction/browser-sessions.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
+import { selectPage } from '../../interaction/pages/select-page.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { said } from '../../oauth/said.js'
@@ -22,11 +23,12 @@ import {
 } from './open-interaction.js'
 
 /** GET and POST `/interaction/{id}/select`: asks which of the people signed in in this browser should continue. */
-export const selectPage = {
+export const selectEndpoint = {
   path: '/interaction/{id}/select',
   methods: ['GET', 'POST'],
   body: 'page-form',
   errorTitle: 'sign_in_error',
+  pages: [selectPage],
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
@@ -64,7 +66,7 @@ export const createSelectPage = (options: Options, flow: Flow): Handler => {
     const hint = open?.request.loginHint
     const client = open && clientOnPage(open.client, open.request.redirectUri)
     const spoken = pagesFor(pages, own.http, open?.request.locale)
-    const html = spoken.select({
+    const html = spoken.show(selectPage, {
       action: interactions.pageUrl(own.interactionId, 'select'),
       csrf: csrfOf(own),
       ...(open && client && { client, cancel: true, sealedClient: tagClient(open) }),

@@ -2,7 +2,7 @@ import { csrfToken } from '../../interaction/csrf.js'
 import { firstMethods, isInstead } from '../../interaction/method-choice.js'
 import type { PassedSoFar } from '../../interaction/sign-in-attempts.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
-import type { LoginPage, MethodOnPage, SignInProblem } from '../../interaction/pages/login-page.js'
+import { loginPage, type LoginPage, type MethodOnPage, type SignInProblem } from '../../interaction/pages/login-page.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { Unavailable } from '../../unavailable.js'
@@ -145,7 +145,7 @@ export const createShowLogin = (
     const problem = failed?.problem ?? (isLate === true ? 'late' : isDown ? 'unavailable' : undefined)
     const { uiLocales } = visit.asked
     const spoken = pagesFor(pages, own.http, uiLocales.length > 0 ? uiLocales.join(' ') : undefined)
-    const html = spoken.login({
+    const html = spoken.show(loginPage, {
       action: flow.interactions.pageUrl(own.interactionId, 'login'),
       csrf: loginCsrf(own),
       ...about,

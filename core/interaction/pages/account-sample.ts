@@ -2,20 +2,27 @@ import type { AccountPage } from './account-page.js'
 import { sample } from './sample.js'
 
 const { name, client, account, asked } = sample
+const seen = { browser: name, system: name }
+const details = [{ title: { en: name }, lines: [{ label: { en: name }, text: name }] }]
 const signOut = { url: '/account', csrf: 'sign-out' }
-const password = { view: 'password', form: { url: '/account/password', csrf: 'password' }, isFixed: false } as const
+const password = {
+  view: 'password',
+  form: { url: '/account/password', csrf: 'password' },
+  isFixed: false,
+  username: name,
+} as const
 
 export const accountSamples: Readonly<Record<string, AccountPage>> = {
   '': {
     account,
     url: '/account',
     isPart: false,
-    signOut: { url: '/account', csrf: 'sign-out' },
+    signOut,
     sections: [
       {
         view: 'sessions',
         form: { url: '/account/sessions', csrf: 'sessions' },
-        sessions: ['a', 'b'].map((sid) => ({ sid, here: sid === 'a', since: 1_790_000_000, seen: {} })),
+        sessions: ['a', 'b'].map((sid) => ({ sid, here: sid === 'a', since: 1_790_000_000, seen })),
       },
       {
         view: 'applications',
@@ -23,8 +30,7 @@ export const accountSamples: Readonly<Record<string, AccountPage>> = {
         applications: [
           {
             ...asked,
-            ...{ clientId: 'sample', client, claims: [], details: [], moreDetails: 0 },
-            ...{ since: 1_790_000_000, returns: true },
+            ...{ clientId: 'sample', client, details, moreDetails: 1, since: 1_790_000_000, returns: true },
           },
         ],
       },
@@ -65,6 +71,6 @@ export const accountSamples: Readonly<Record<string, AccountPage>> = {
     isPart: true,
     signOut: { url: '/recovery/end', csrf: 'recovery-end' },
     recovery: { expiresAt: 1_790_000_900 },
-    sections: [{ ...password, isReset: true }],
+    sections: [{ ...password, isReset: true, problem: { kind: 'unacceptable', fault: name } }],
   },
 }

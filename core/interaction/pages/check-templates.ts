@@ -1,12 +1,11 @@
 import type { Messages } from '../languages/built-in.js'
-import { createTranslator } from '../languages/translator.js'
 import { createPages } from './create-pages.js'
 import type { Asset } from './load-assets.js'
 import type { Theme } from './theme.js'
-import { pageKinds, type Pages } from './pages.js'
+import type { PageKind } from './page.js'
+import type { Pages } from './pages.js'
 import { readForms, readTags, type Form, type Tag } from './read-forms.js'
 import { unescaped } from './sample.js'
-import { compileTemplates } from './templates.js'
 
 const assetsPath = '/assets'
 
@@ -67,46 +66,41 @@ const findFault = (name: string, show: Show, languages: readonly string[]): stri
   return undefined
 }
 
-/** Returns each state of each page, with a name for messages. */
-const samplesOf = (own: Pages, plain: Pages): readonly (readonly [string, Show])[] =>
-  Object.entries(pageKinds).flatMap(([page, { view, samples }]) =>
-    Object.entries(samples).map(([state, sample]) => {
-      const name = state === '' ? view : `${view} (${state})`
-      const show: Show = (isOwn, language) => {
-        const spoken = (isOwn ? own : plain).for({ uiLocales: language })
-        return (spoken[page as keyof typeof pageKinds] as (sample: unknown) => string)(sample)
-      }
-      return [name, show] as const
-    }),
-  )
+/** Returns the first fault of the states of a page. */
+const findFaultOf = (
+  { view, samples }: PageKind<unknown>,
+  show: (sample: unknown) => Show,
+  languages: readonly string[],
+): string | undefined =>
+  Object.entries(samples)
+    .map(([state, sample]) => findFault(state === '' ? view : `${view} (${state})`, show(sample), languages))
+    .find((fault) => fault !== undefined)
 
 /**
- * Renders every page in every language with sample values, by the templates of the theme and by those of Signet.
+ * Renders these pages in every language with sample values, by the templates of the theme and by those of Signet.
  * Returns a line for each page that cannot be rendered or that people could not use.
  */
 export const findTemplateFaults = (
+  kinds: readonly PageKind<unknown>[],
   theme: Theme,
   messages: Messages,
   builtIn: ReadonlyMap<string, Asset>,
 ): readonly string[] => {
   const assets = new Map([...builtIn, ...theme.assets])
-  const plain = { ...theme, views: new Map<string, string>() }
   const pagesOf = (from: Theme): Pages =>
     createPages({ assetsPath, assets, theme: from, messages, accountUrl: '/account' })
-  const renderOf = (from: Theme) => compileTemplates({ theme: from, name: 'Sample', assetsPath, assets })
-  let own: { readonly pages: Pages; readonly renderIn: ReturnType<typeof renderOf> }
+  let own: Pages
   try {
-    own = { pages: pagesOf(theme), renderIn: renderOf(theme) }
+    own = pagesOf(theme)
   } catch (error) {
     return [`cannot be compiled: ${(error as Error).message}`]
   }
-  const builtInPages = pagesOf(plain)
-  const builtInRenderIn = renderOf(plain)
-  const showHome: Show = (isOwn, language) => {
-    const translator = createTranslator(language, messages.texts.get(language) ?? new Map())
-    const data = { title: translator.text('home.title'), issuer: 'https://sample.example' }
-    return (isOwn ? own.renderIn : builtInRenderIn)(translator)('home', data)
-  }
-  const samples: readonly (readonly [string, Show])[] = [...samplesOf(own.pages, builtInPages), ['home', showHome]]
-  return samples.flatMap(([name, show]) => findFault(name, show, messages.languages) ?? [])
+  const plain = pagesOf({ ...theme, views: new Map() })
+  return kinds.flatMap((kind) => {
+    const show =
+      (sample: unknown): Show =>
+      (isOwn, language) =>
+        (isOwn ? own : plain).for({ uiLocales: language }).show(kind, sample)
+    return findFaultOf(kind, show, messages.languages) ?? []
+  })
 }

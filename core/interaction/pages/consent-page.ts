@@ -1,7 +1,7 @@
 import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
-import { showClient, type ClientOnPage } from './client-on-page.js'
+import type { ClientOnPage } from './client-on-page.js'
 import { describeDetails } from './describe-details.js'
-import { definePage, showAccount, type AccountOnPage, type ClientFormPage } from './page.js'
+import { definePage, showAccount, showClientOf, showForm, type AccountOnPage, type ClientFormPage } from './page.js'
 import { sample } from './sample.js'
 
 /** The form sends `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
@@ -21,17 +21,14 @@ export const consentPage = definePage<ConsentPage>({
   view: 'consent',
   describe: (page, { translator, describePermissions, accountUrl }) => ({
     title: translator.text('consent.title'),
-    action: page.action,
-    csrf: page.csrf,
-    sealedClient: page.sealedClient,
-    client: showClient(page.client),
-    clientId: page.client.clientId,
+    ...showForm(page),
+    ...showClientOf(page),
     ...showAccount(page.account),
     accountUrl,
     wishes: describePermissions(page.scopes, page.claims, page.resources),
     details: describeDetails(translator, page.details ?? []),
   }),
   samples: {
-    '': { ...sample.ofClient, ...sample.asked, account: sample.account, claims: ['birthdate', 'sample'] },
+    '': { ...sample.ofClient, ...sample.asked, account: sample.account },
   },
 })

@@ -3,14 +3,16 @@ import { createChooseLanguage } from '../languages/choose-language.js'
 import { createTranslator, type Translator } from '../languages/translator.js'
 import type { Asset } from './load-assets.js'
 import { plainTheme, type Theme } from './theme.js'
-import type { PageContext, PageKind } from './page.js'
-import { pageKinds, type Pages, type SpokenPages } from './pages.js'
+import type { PageContext } from './page.js'
+import type { Pages, SpokenPages } from './pages.js'
 import { compileTemplates, type Render } from './templates.js'
 import { createDescribePermissions, type ScopeTexts } from './permissions.js'
 
 export interface PagesOptions {
   /** The default is Signet's own theme. */
   readonly theme?: Theme
+  /** The heading of each page when the theme has neither a logo nor a name. */
+  readonly name?: string
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
@@ -22,10 +24,10 @@ export interface PagesOptions {
   readonly messages?: Messages
 }
 
-/** Creates the built-in pages from `views/`. Text that comes from clients and people is always data, never markup. */
+/** Creates the pages from `views/` and the templates of the theme. Text that comes from clients and people is always data, never markup. */
 export const createPages = (options: PagesOptions): Pages => {
-  const { assetsPath, assets, messages = builtIn } = options
-  const renderIn = compileTemplates({ theme: options.theme ?? plainTheme, name: 'Signet', assetsPath, assets })
+  const { theme = plainTheme, name = 'Signet', assetsPath, assets, messages = builtIn } = options
+  const renderIn = compileTemplates({ theme, name, assetsPath, assets })
   const choose = createChooseLanguage(messages.languages)
   const spoken = new Map(
     messages.languages.map((language) => {
@@ -47,10 +49,8 @@ const createSpokenPages = (
     describePermissions: createDescribePermissions(translator, scopes ?? []),
     accountUrl,
   }
-  const show =
-    <Page>({ view, describe }: PageKind<Page>) =>
-    (page: Page): string =>
-      render(view, describe(page, context))
-  const pages = Object.entries(pageKinds).map(([name, kind]) => [name, show(kind as PageKind<unknown>)] as const)
-  return { ...(Object.fromEntries(pages) as Omit<SpokenPages, 'language'>), language: translator.language }
+  return {
+    language: translator.language,
+    show: (kind, page) => render(kind.view, kind.describe(page, context)),
+  }
 }

@@ -1,5 +1,5 @@
-import { showClient, type ClientOnPage } from './client-on-page.js'
-import { definePage, showAccount, type AccountOnPage, type FormPage } from './page.js'
+import type { ClientOnPage } from './client-on-page.js'
+import { definePage, showAccount, showClientOf, showForm, type AccountOnPage, type FormPage } from './page.js'
 import { sample } from './sample.js'
 
 /**
@@ -21,10 +21,8 @@ export const deviceConfirmPage = definePage<DeviceConfirmPage>({
   view: 'device-confirm',
   describe: (page, { translator, describePermissions }) => ({
     title: translator.text('device_confirm.title'),
-    action: page.action,
-    csrf: page.csrf,
-    client: showClient(page.client),
-    clientId: page.client.clientId,
+    ...showForm(page),
+    ...showClientOf(page),
     ...showAccount(page.account),
     userCode: page.userCode,
     place: page.place,
@@ -33,11 +31,12 @@ export const deviceConfirmPage = definePage<DeviceConfirmPage>({
   samples: {
     '': {
       ...sample.form,
-      ...sample.asked,
+      scopes: sample.asked.scopes,
+      resources: sample.asked.resources,
       client: sample.client,
       account: sample.account,
-      userCode: 'BCDF-GHJK',
-      place: { address: '192.0.2.1', here: false },
+      userCode: sample.name,
+      place: { address: sample.name, here: false },
     },
   },
 })

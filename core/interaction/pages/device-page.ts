@@ -1,5 +1,5 @@
 import type { Translator } from '../languages/translator.js'
-import { definePage, showAccount, type AccountOnPage, type FormPage } from './page.js'
+import { definePage, showAccount, showForm, type AccountOnPage, type FormPage } from './page.js'
 import { sample } from './sample.js'
 import { tooManyText } from './wait-text.js'
 
@@ -25,8 +25,7 @@ export const devicePage = definePage<DevicePage>({
   view: 'device',
   describe: (page, { translator }) => ({
     title: translator.text('device.title'),
-    action: page.action,
-    csrf: page.csrf,
+    ...showForm(page),
     ...showAccount(page.account),
     userCode: page.userCode ?? '',
     problem: problemText(translator, page),

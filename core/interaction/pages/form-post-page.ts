@@ -22,5 +22,8 @@ export const formPostPage = definePage<FormPostPage>({
     clientId: page.clientId,
     parameters: Object.entries(page.parameters),
   }),
-  samples: { '': { action: 'https://client.example/cb', parameters: { code: 'c', state: sample.name } } },
+  samples: {
+    '': { action: 'https://client.example/cb', parameters: { code: 'c', state: sample.name } },
+    'own page': { action: '/form', parameters: { state: sample.name }, isOurs: true },
+  },
 })

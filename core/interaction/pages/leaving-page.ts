@@ -1,5 +1,5 @@
-import { showClient, type ClientOnPage } from './client-on-page.js'
-import { definePage } from './page.js'
+import type { ClientOnPage } from './client-on-page.js'
+import { definePage, showClientOf } from './page.js'
 import { sample } from './sample.js'
 
 /**
@@ -17,16 +17,15 @@ export const leavingPage = definePage<LeavingPage>({
   view: 'leaving',
   describe: (page, { translator }) => ({
     title: translator.text('leaving.title'),
-    client: showClient(page.client),
-    clientId: page.client.clientId,
+    ...showClientOf(page),
     url: page.url,
     parameters: page.parameters && Object.entries(page.parameters),
   }),
   samples: {
     '': {
-      client: { ...sample.client, isUnchecked: true, returnsTo: 'client.example' },
+      client: { ...sample.client, isUnchecked: true, returnsTo: sample.name },
       url: 'https://client.example/cb',
-      parameters: { state: sample.name },
+      parameters: { [sample.name]: sample.name },
     },
   },
 })

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.js'
 import type { Translator } from '../languages/translator.js'
-import { logoOrigin, showClient, webAddress, type ClientOnPage } from './client-on-page.js'
-import { definePage, showAccount, type AccountOnPage, type ClientFormPage } from './page.js'
+import { logoOrigin, webAddress } from './client-on-page.js'
+import { definePage, showAccount, showClientOf, showForm, type AccountOnPage, type ClientFormPage } from './page.js'
 import { sample } from './sample.js'
 import { tooManyText } from './wait-text.js'
 
@@ -36,7 +36,6 @@ export interface MethodOnPage {
 
 /** The form sends `csrf` and the fields of a method. `#login-submit` is the button of the first method. */
 export interface LoginPage extends ClientFormPage {
-  readonly client?: ClientOnPage
   /**
    * What the sign-in is for when no client waits. `confirmation` means that the person is signed in, but the sign-in
    * is not recent enough.
@@ -134,11 +133,8 @@ export const loginPage = definePage<LoginPage>({
   view: 'login',
   describe: (page, { translator }) => ({
     title: translator.text('login.title'),
-    action: page.action,
-    csrf: page.csrf,
-    sealedClient: page.sealedClient,
-    client: page.client && showClient(page.client),
-    clientId: page.client?.clientId,
+    ...showForm(page),
+    ...showClientOf(page),
     lead: translator.text(`login.to_${page.purpose ?? 'device'}`),
     username: page.username ?? '',
     ...describeMethods(translator, page),

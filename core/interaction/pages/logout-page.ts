@@ -1,5 +1,5 @@
-import { showClient, type ClientOnPage } from './client-on-page.js'
-import { definePage, showAccount, type AccountOnPage, type FormPage } from './page.js'
+import type { ClientOnPage } from './client-on-page.js'
+import { definePage, showAccount, showClientOf, showForm, type AccountOnPage, type FormPage } from './page.js'
 import { sample } from './sample.js'
 
 /**
@@ -19,10 +19,8 @@ export const logoutPage = definePage<LogoutPage>({
   view: 'logout',
   describe: (page, { translator }) => ({
     title: translator.text('logout.title'),
-    action: page.action,
-    csrf: page.csrf,
-    client: page.client && showClient(page.client),
-    clientId: page.client?.clientId,
+    ...showForm(page),
+    ...showClientOf(page),
     ...showAccount(page.account),
     others: page.others,
     parameters: Object.entries(page.parameters),
@@ -33,7 +31,7 @@ export const logoutPage = definePage<LogoutPage>({
       client: sample.client,
       account: sample.account,
       others: [sample.name],
-      parameters: { state: 'state-of-the-sample' },
+      parameters: { state: sample.name },
     },
   },
 })

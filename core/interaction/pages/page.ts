@@ -1,6 +1,7 @@
 import type { Translator } from '../languages/translator.js'
 import type { ViewData } from './templates.js'
 import type { DescribePermissions } from './permissions.js'
+import { showClient, type ClientOnPage } from './client-on-page.js'
 
 /** What the pages of one language are made from. */
 export interface PageContext {
@@ -18,10 +19,10 @@ export interface PageKind<Page> {
    * Text that comes from clients and people is data, never markup: Eta escapes it, and links must go through
    * `webAddress`.
    */
-  readonly describe: (page: Page, context: PageContext) => ViewData
+  describe(page: Page, context: PageContext): ViewData
   /**
-   * Sample states that together contain all forms of the page, by name, the plain one under ''. `signet check`
-   * renders them.
+   * Sample states that together contain all forms of the page, by name, the plain one under ''. `signet check` and the
+   * tests of all pages render them.
    */
   readonly samples: Readonly<Record<string, Page>>
 }
@@ -36,14 +37,29 @@ export interface FormPage {
   readonly csrf: string
 }
 
-/** A form of a request for which a client waits. */
+/** A form of a request for which a client may wait. */
 export interface ClientFormPage extends FormPage {
+  /** Absent when no client waits. */
+  readonly client?: ClientOnPage
   /**
    * The value of the hidden field `client`. It identifies the client in case nothing else does when the form comes
    * back.
    */
   readonly sealedClient?: string | undefined
 }
+
+/** Returns what the views of forms have in common. */
+export const showForm = ({ action, csrf, sealedClient }: Omit<ClientFormPage, 'client'>) => ({
+  action,
+  csrf,
+  sealedClient,
+})
+
+/** Returns the client of the page, and whose theme the page has. */
+export const showClientOf = ({ client }: { readonly client?: ClientOnPage }) => ({
+  client: client && showClient(client),
+  clientId: client?.clientId,
+})
 
 /** The person who is signed in. */
 export interface AccountOnPage {

@@ -22,5 +22,5 @@ export const sample = {
   account: { name, otherUrl: '/other' },
   form,
   ofClient: { ...form, sealedClient: 'sealed-client', client },
-  asked: { scopes: ['openid', 'sample:scope'], resources: ['https://api.example/'] },
+  asked: { scopes: ['openid', name], claims: ['birthdate', name], resources: [name] },
 } as const

@@ -1,5 +1,4 @@
-import { showClient, type ClientOnPage } from './client-on-page.js'
-import { definePage, initialOf, type ClientFormPage } from './page.js'
+import { definePage, initialOf, showClientOf, showForm, type ClientFormPage } from './page.js'
 import { sample } from './sample.js'
 
 /** A person who is signed in in this browser, on the page where one account is chosen. */
@@ -15,8 +14,6 @@ export interface ChoiceOnPage {
 
 /** The form sends `csrf`, and either `account` or `sign_out` with the id of a person, or `decision`: `cancel`. */
 export interface SelectPage extends ClientFormPage {
-  /** Absent when no client waits. */
-  readonly client?: ClientOnPage
   readonly accounts: readonly ChoiceOnPage[]
   /** The URL where another person signs in. */
   readonly otherUrl: string
@@ -29,11 +26,8 @@ export const selectPage = definePage<SelectPage>({
   view: 'select',
   describe: (page, { translator }) => ({
     title: translator.text('select.title'),
-    action: page.action,
-    csrf: page.csrf,
-    sealedClient: page.sealedClient,
-    client: page.client && showClient(page.client),
-    clientId: page.client?.clientId,
+    ...showForm(page),
+    ...showClientOf(page),
     accounts: page.accounts.map((account) => ({ ...account, initial: initialOf(account.name) })),
     otherUrl: page.otherUrl,
     problem: page.problem && translator.text('select.gone'),

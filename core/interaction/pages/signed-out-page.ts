@@ -1,5 +1,5 @@
-import { showClient, webAddress, type ClientOnPage } from './client-on-page.js'
-import { definePage, type FormPage } from './page.js'
+import { webAddress, type ClientOnPage } from './client-on-page.js'
+import { definePage, showClientOf, type FormPage } from './page.js'
 import { sample } from './sample.js'
 
 export interface SignedOutPage {
@@ -17,8 +17,7 @@ export const signedOutPage = definePage<SignedOutPage>({
   view: 'signed-out',
   describe: (page, { translator, accountUrl }) => ({
     title: translator.text('signed_out.title'),
-    client: page.client && showClient(page.client),
-    clientId: page.client?.clientId,
+    ...showClientOf(page),
     backUrl: page.returnUrl ?? webAddress(page.backUrl),
     isReturning: page.returnUrl !== undefined,
     others: page.others,

@@ -1,6 +1,7 @@
-import { ConfigurationError, formatProblem } from '../../../config/problems.js'
 import { checkConfiguration } from '../../../core/checks/check-configuration.js'
+import { loadPages } from '../../../core/host/load-pages.js'
 import { folderWith, minimal, plugins } from './config-files.js'
+import { reportOf } from './problems-of.js'
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 1"><path d="M0 0h4v1H0z"/></svg>'
 const files = {
@@ -12,15 +13,9 @@ const files = {
 /** What the configuration with this section makes of the pages, read as `signet check` reads it. */
 export const checkLook = async (ui: string, more: Readonly<Record<string, string>> = {}) => {
   const folder = await folderWith({ 'signet.yaml': `${minimal(plugins)}${ui}\n`, ...files, ...more })
-  return checkConfiguration(`${folder}/signet.yaml`, {})
+  return checkConfiguration(`${folder}/signet.yaml`, {}, loadPages)
 }
 
 /** What it reports, each with its path. */
-export const problemsOf = async (ui: string, more?: Readonly<Record<string, string>>): Promise<readonly string[]> => {
-  try {
-    return (await checkLook(ui, more)).warnings.map((warning) => `warning ${formatProblem(warning)}`)
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error
-    return error.problems.map(({ path, message }) => `${path}: ${message}`)
-  }
-}
+export const problemsOf = (ui: string, more?: Readonly<Record<string, string>>): Promise<string[]> =>
+  reportOf(checkLook(ui, more))

@@ -8,6 +8,7 @@ import { demoConfigFile } from '../../../core/cli/deployment.js'
 import { checkConfiguration } from '../../../core/checks/check-configuration.js'
 import { startHost } from '../../../core/host/compose.js'
 import { createDemo, type Demo } from '../../../core/demo/demo.js'
+import { loadPages } from '../../../core/host/load-pages.js'
 import { freePort } from '../free-port.js'
 import { withDevices } from '../clients/device.js'
 import { testConfiguration } from './server.js'
@@ -39,7 +40,7 @@ export const startDemoServer = async (path: string, alg: string, clock: Clock = 
     keys: [{ kid: 'the-key', alg, signer: 'local', ref: 'key.pem' }],
   }
   await writeFile(file, stringify(configuration))
-  const checked = await checkConfiguration(file, {})
+  const checked = await checkConfiguration(file, {}, loadPages)
   const demo = createDemo(checked.config, file)
   const log = { debug() {}, info() {}, warn() {}, error: (...entry: unknown[]) => console.error(...entry) }
   const host = await startHost(checked, { clock, log, demo })

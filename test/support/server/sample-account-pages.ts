@@ -3,6 +3,7 @@ import type { AccountPage, PasswordProblem } from '../../../core/interaction/pag
 import type { ClientOnPage } from '../../../core/interaction/pages/client-on-page.js'
 import type { SpokenPages } from '../../../core/interaction/pages/pages.js'
 import { said } from '../../../core/oauth/said.js'
+import { accountPage } from '../../../core/interaction/pages/account-view.js'
 
 const passwordProblems: readonly (PasswordProblem | undefined)[] = [
   undefined,
@@ -34,13 +35,13 @@ export const sampleAccountPages = (
   const application = { ...everything, clientId: 'teller', details: [payment], moreDetails: 2, since }
   const request = { ...everything, id: 'a', details: [], moreDetails: 0, since, expiresAt: since + 300 }
   const part = (...sections: AccountPage['sections']): string =>
-    pages.account({ account, url: `${origin}/account`, isPart: true, signOut: accountForm, sections })
+    pages.show(accountPage, { account, url: `${origin}/account`, isPart: true, signOut: accountForm, sections })
   const passkeys = { view: 'passkeys', form: accountForm } as const
   const totp = { view: 'totp', form: accountForm } as const
   const passkey = { id: 'a', name: 'Jürgens Telefon', since, lastUsedAt: since + 100_000, isSynced: true }
   const setup = { options: { challenge: 'AAAA' }, challenge: 'AAAA' }
   const recovering = (...sections: AccountPage['sections']): string =>
-    pages.account({
+    pages.show(accountPage, {
       ...{ account: { name: long }, url: `${origin}/account`, isPart: true, signOut: accountForm, sections },
       recovery: { expiresAt: since + 900 },
     })
@@ -52,7 +53,7 @@ export const sampleAccountPages = (
     ['account-recovery-nothing', recovering()],
     [
       'account',
-      pages.account({
+      pages.show(accountPage, {
         account,
         url: `${origin}/account`,
         isPart: false,
@@ -101,7 +102,7 @@ export const sampleAccountPages = (
       (problem) =>
         [
           `account-password-${problem?.kind ?? 'form'}`,
-          pages.account({
+          pages.show(accountPage, {
             account,
             url: `${origin}/account`,
             isPart: true,
@@ -114,7 +115,7 @@ export const sampleAccountPages = (
     ),
     [
       'account-recovery',
-      pages.account({
+      pages.show(accountPage, {
         account: { name: 'Alice Adams' },
         url: `${origin}/account`,
         isPart: true,
@@ -125,7 +126,7 @@ export const sampleAccountPages = (
     ],
     [
       'account-empty',
-      pages.account({
+      pages.show(accountPage, {
         account: { name: long },
         url: `${origin}/account`,
         isPart: true,
@@ -146,7 +147,7 @@ export const sampleAccountPages = (
     ['account-passkeys-first', part({ ...passkeys, setup, passkeys: [], problem: 'refused' })],
     [
       'account-password-changed',
-      pages.account({
+      pages.show(accountPage, {
         ...{ account, url: `${origin}/account`, isPart: false, signOut: accountForm },
         ...{ notice: 'password_changed', now: since + 600 },
         sections: [

@@ -1,7 +1,15 @@
-import { deviceResults } from '../../../core/interaction/pages/device-result-page.js'
-import type { DeviceResultPage } from '../../../core/interaction/pages/device-result-page.js'
-import type { MethodOnPage } from '../../../core/interaction/pages/login-page.js'
+import { loginPage, type MethodOnPage } from '../../../core/interaction/pages/login-page.js'
 import type { SpokenPages } from '../../../core/interaction/pages/pages.js'
+import { consentPage } from '../../../core/interaction/pages/consent-page.js'
+import { deviceConfirmPage } from '../../../core/interaction/pages/device-confirm-page.js'
+import { devicePage } from '../../../core/interaction/pages/device-page.js'
+import { errorPage } from '../../../core/interaction/pages/error-page.js'
+import { leavingPage } from '../../../core/interaction/pages/leaving-page.js'
+import { logoutPage } from '../../../core/interaction/pages/logout-page.js'
+import { selectPage } from '../../../core/interaction/pages/select-page.js'
+import { signedOutPage } from '../../../core/interaction/pages/signed-out-page.js'
+import type { PageKind } from '../../../core/interaction/pages/page.js'
+import { kindSamples } from './kind-samples.js'
 import { onlyPassword } from './only-password.js'
 import { sampleAccountPages } from './sample-account-pages.js'
 
@@ -49,8 +57,16 @@ const methodsWith = (logo: string): readonly MethodOnPage[] => [
   },
 ]
 
-/** Every page of people in the states that they meet, by a name for its picture. `logo` is a picture that loads. */
-export const samplePages = (pages: SpokenPages, origin: string, logo: string): ReadonlyMap<string, string> => {
+/**
+ * The samples of every kind of page, and further states that people meet, by a name for a picture. `logo` is a picture
+ * that loads.
+ */
+export const samplePages = (
+  kinds: readonly PageKind<unknown>[],
+  pages: SpokenPages,
+  origin: string,
+  logo: string,
+): ReadonlyMap<string, string> => {
   const form = { action: `${origin}/post`, csrf: 'token' }
   const methods = methodsWith(logo)
   const plain = { name: 'Teller' }
@@ -65,7 +81,6 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
     { id: 'a', name: 'Jürgen Groß', secondName: 'jürgen', isHinted: false },
     { id: 'b', name: long, secondName: `${long}@bank.example`, isHinted: false },
   ]
-  const others = { ...form, names: ['Jürgen Groß', long] }
   const device = { ...form, account, userCode: 'BCDF-GHJK', scopes: everything.scopes, resources: [] }
   const error = { status: 400, title: 'Sign-in error', requestId: 'a0'.repeat(16) }
   const second = {
@@ -73,29 +88,37 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
     account,
     instead: methods.slice(3).map(({ id, title }) => ({ id, title: title ?? {} })),
   }
-  const outcomes = Object.keys(deviceResults) as DeviceResultPage['outcome'][]
   return new Map([
-    ['login', pages.login({ ...onlyPassword(), ...form, client: plain, cancel: true })],
+    ...kindSamples(kinds, pages, { text: long, origin, logo }),
+    ['login', pages.show(loginPage, { ...onlyPassword(), ...form, client: plain, cancel: true })],
     [
       'login-wrong',
-      pages.login({ ...onlyPassword({ problem: 'wrong' }), ...form, client: full, username: 'alice', cancel: true }),
+      pages.show(loginPage, {
+        ...onlyPassword({ problem: 'wrong' }),
+        ...form,
+        client: full,
+        username: 'alice',
+        cancel: true,
+      }),
     ],
     [
       'login-locked',
-      pages.login({
+      pages.show(loginPage, {
         ...onlyPassword({ problem: 'locked', retryAfterSeconds: 90 }),
         ...form,
         client: plain,
         username: long,
       }),
     ],
-    ['login-stranger', pages.login({ ...onlyPassword(), ...form, client: stranger, cancel: true })],
-    ['login-methods', pages.login({ ...form, methods, client: plain, cancel: true })],
+    ['login-stranger', pages.show(loginPage, { ...onlyPassword(), ...form, client: stranger, cancel: true })],
+    ['login-methods', pages.show(loginPage, { ...form, methods, client: plain, cancel: true })],
     [
       'login-methods-failed',
-      pages.login({
+      pages.show(loginPage, {
         ...form,
-        methods: methods.map((method, index) => (index === 1 ? { ...method, problem: 'unavailable' } : method)),
+        methods: methods.map((method, index) =>
+          index === 1 ? { ...method, problem: 'unavailable' as const } : method,
+        ),
         client: full,
         username: 'alice',
         cancel: true,
@@ -103,7 +126,7 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
     ],
     [
       'login-remembered',
-      pages.login({
+      pages.show(loginPage, {
         ...form,
         methods: [1, 0, 3].flatMap((index) => methods[index] ?? []),
         client: plain,
@@ -112,22 +135,25 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
     ],
     [
       'login-method',
-      pages.login({
+      pages.show(loginPage, {
         ...form,
-        methods: methods.slice(1, 2).map((method) => ({ ...method, problem: 'wrong' })),
+        methods: methods.slice(1, 2).map((method) => ({ ...method, problem: 'wrong' as const })),
         client: plain,
         cancel: true,
       }),
     ],
-    ['login-passkey', pages.login({ ...form, ...second, methods: methods.slice(3), client: plain, cancel: true })],
-    ['login-code', pages.login({ ...form, ...second, methods: [codeMethod], client: plain, cancel: true })],
+    [
+      'login-passkey',
+      pages.show(loginPage, { ...form, ...second, methods: methods.slice(3), client: plain, cancel: true }),
+    ],
+    ['login-code', pages.show(loginPage, { ...form, ...second, methods: [codeMethod], client: plain, cancel: true })],
     [
       'login-code-account',
-      pages.login({ ...form, ...second, methods: [codeMethod], purpose: 'account', leaveUrl: '#home' }),
+      pages.show(loginPage, { ...form, ...second, methods: [codeMethod], purpose: 'account', leaveUrl: '#home' }),
     ],
     [
       'login-code-wrong',
-      pages.login({
+      pages.show(loginPage, {
         ...form,
         methods: [{ ...codeMethod, problem: 'wrong' }],
         isSecond: true,
@@ -135,44 +161,40 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
         cancel: true,
       }),
     ],
-    ['login-account', pages.login({ ...onlyPassword(), ...form, purpose: 'account' })],
-    ['select', pages.select({ ...form, client: full, accounts: people, otherUrl: '#other', cancel: true })],
-    ['select-gone', pages.select({ ...form, client: stranger, accounts: people, otherUrl: '#other', problem: 'gone' })],
-    ['consent', pages.consent({ ...form, client: plain, account, scopes: ['openid'], claims: [], resources: [] })],
-    ['consent-full', pages.consent({ ...form, client: full, account, ...everything, details: [payment] })],
-    ['consent-stranger', pages.consent({ ...form, client: stranger, account: { name: long }, ...everything })],
-    ['device', pages.device({ ...form, account })],
-    ['device-wrong', pages.device({ ...form, account, userCode: 'BCDF-GHJK', problem: 'wrong' })],
+    ['login-account', pages.show(loginPage, { ...onlyPassword(), ...form, purpose: 'account' })],
+    ['select', pages.show(selectPage, { ...form, client: full, accounts: people, otherUrl: '#other', cancel: true })],
+    [
+      'select-gone',
+      pages.show(selectPage, { ...form, client: stranger, accounts: people, otherUrl: '#other', problem: 'gone' }),
+    ],
+    [
+      'consent',
+      pages.show(consentPage, { ...form, client: plain, account, scopes: ['openid'], claims: [], resources: [] }),
+    ],
+    ['consent-full', pages.show(consentPage, { ...form, client: full, account, ...everything, details: [payment] })],
+    [
+      'consent-stranger',
+      pages.show(consentPage, { ...form, client: stranger, account: { name: long }, ...everything }),
+    ],
+    ['device', pages.show(devicePage, { ...form, account })],
     [
       'device-confirm',
-      pages.deviceConfirm({ ...device, client: stranger, place: { address: '2001:db8::ffff:1234', here: false } }),
+      pages.show(deviceConfirmPage, {
+        ...device,
+        client: stranger,
+        place: { address: '2001:db8::ffff:1234', here: false },
+      }),
     ],
-    ...outcomes.map((outcome) => {
-      const decided = outcome === 'approved' || outcome === 'denied'
-      const shown = { outcome, ...(decided && { client: full }), startUrl: '#device' }
-      return [`device-${outcome}`, pages.deviceResult(shown)] as const
-    }),
-    [
-      'form-post-own',
-      pages.formPost({ action: '#elsewhere', parameters: {}, isOurs: true }).replace(/<script.*<\/script>/, ''),
-    ],
-    ['leaving', pages.leaving({ client: stranger, url: '#elsewhere' })],
-    [
-      'leaving-device',
-      pages.leaving({ client: { name: 'Teller', isUnchecked: true }, url: '#e', parameters: { error: 'e' } }),
-    ],
-    ['signed-out-stranger', pages.signedOut({ client: stranger, returnUrl: '#elsewhere' })],
-    ['recovery', pages.recovery({ ...form, account: { name: long }, link: 'link' })],
-    ['logout', pages.logout({ ...form, client: full, account, others: [long], parameters: {} })],
-    ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
-    ['signed-out-others', pages.signedOut({ others })],
+    ['leaving', pages.show(leavingPage, { client: stranger, url: '#elsewhere' })],
+    ['signed-out-stranger', pages.show(signedOutPage, { client: stranger, returnUrl: '#elsewhere' })],
+    ['logout', pages.show(logoutPage, { ...form, client: full, account, others: [long], parameters: {} })],
+    ['signed-out', pages.show(signedOutPage, { client: plain, backUrl: 'https://teller.example/login' })],
     [
       'error of a loopback issuer',
-      pages.error({
+      pages.show(errorPage, {
         ...error,
         title: 'Authorization error',
         message: 'The redirect URI is not registered for this client.',
-        error: 'invalid_redirect_uri',
         clientName: 'Teller',
         facts: {
           client_id: 'shop',
@@ -182,21 +204,16 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
         },
       }),
     ],
-    ['error', pages.error({ ...error, message: 'The parameter claims is malformed.', error: 'invalid_request' })],
+    ['error', pages.show(errorPage, { ...error, message: 'The parameter claims is malformed.' })],
     [
       'expired',
-      pages.error({
+      pages.show(errorPage, {
         ...error,
         message: 'This sign-in was already used. Go back to the application and start again.',
         clientName: long,
         backUrl: origin,
       }),
     ],
-    [
-      'form-post',
-      pages.formPost({ action: '#elsewhere', parameters: { code: 'c' } }).replace(/<script.*<\/script>/, ''),
-    ],
-    ['recovery', pages.recovery({ ...form, account: { name: 'Alice Adams' }, link: 'link' })],
     ...sampleAccountPages(pages, { origin, full, long, everything, payment }),
   ])
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../../../core/clock.js'
 import { checkConfiguration } from '../../../core/checks/check-configuration.js'
 import { startHost, type Doubles } from '../../../core/host/compose.js'
 import type { Log } from '../../../core/observe/log.js'
+import { loadPages } from '../../../core/host/load-pages.js'
 import { freePort } from '../free-port.js'
 import { prepareStores, testStorage } from '../stores/test-stores.js'
 
@@ -96,7 +97,7 @@ export const prepareDeployment = async (options: TestServerOptions = {}): Promis
   return {
     directory,
     async start() {
-      const checked = await checkConfiguration(file, {})
+      const checked = await checkConfiguration(file, {}, loadPages)
       await prepareStores(checked.config, options.doubles?.stores !== undefined)
       const host = await startHost(checked, { clock: Date.now, log: quiet, ...options })
       return {

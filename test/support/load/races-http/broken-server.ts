@@ -1,5 +1,6 @@
 import { checkConfiguration } from '../../../../core/checks/check-configuration.js'
 import { startHost } from '../../../../core/host/compose.js'
+import { loadPages } from '../../../../core/host/load-pages.js'
 import { inBothRoles } from '../../stores/failing-store.js'
 import { migrateForTest } from '../../stores/test-stores.js'
 import { breakStore } from './broken-store.js'
@@ -8,7 +9,7 @@ import { breakStore } from './broken-store.js'
 
 const [file = ''] = process.argv.slice(2)
 const log = { debug() {}, info() {}, warn() {}, error: console.error }
-const checked = await checkConfiguration(file, {})
+const checked = await checkConfiguration(file, {}, loadPages)
 await migrateForTest(checked.config, true)
 await startHost(checked, {
   clock: Date.now,
