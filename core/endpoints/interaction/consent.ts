@@ -5,11 +5,16 @@ import { displayName } from '../../oauth/subjects/account.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { consentPage } from '../../interaction/pages/consent-page.js'
 import type { Session } from '../../interaction/session.js'
-import type { AuthorizationDetail } from '../../oauth/requests/authorization-details.js'
+import type {
+  AuthorizationDetail,
+  AuthorizationDetailsTypes,
+  DescribedDetail,
+} from '../../oauth/requests/authorization-details.js'
 import { personalClaims } from '../../oauth/requests/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { said } from '../../oauth/said.js'
 import { scopeToAllow } from '../../oauth/requests/scope.js'
+import type { AuditLog } from '../../observe/audit.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { SignInMethods, CommonOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
@@ -39,18 +44,47 @@ type Options = HandedOffOptions &
   Pick<SignInMethods, 'consentMethod'> &
   Pick<CommonOptions, 'issuer' | 'clients' | 'pages' | 'audit'>
 
-export const createConsentPage = (options: Options, flow: Flow): Handler => {
-  const { pages, audit, detailsTypes } = options
-  const handedOff = options.consentMethod && createHandedOffConsent(options, flow, options.consentMethod)
+/** Valid only for the person who saw the page, in case another one signs in meanwhile. */
+const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
+  csrfToken(browserCookie, interactionId, `consent\n${sid}\n${subject}`)
 
-  /** Valid only for the person who saw the page, in case another one signs in meanwhile. */
-  const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
-    csrfToken(browserCookie, interactionId, `consent\n${sid}\n${subject}`)
+/** A page that omits what is being approved is worse than none; the configuration may have changed meanwhile. */
+const describeDetails = (
+  types: AuthorizationDetailsTypes,
+  details: readonly AuthorizationDetail[],
+  signal: AbortSignal,
+): Promise<readonly DescribedDetail[]> =>
+  Promise.all(
+    details.map((detail) => {
+      const type = types.get(detail.type)
+      if (type !== undefined)
+        return askPlugin('a type of authorization_details', signal, async () => type.describe(detail, signal))
+      throw new OAuthError('invalid_authorization_details', said('not_available'))
+    }),
+  )
 
+const denyConsent = async (
+  audit: AuditLog,
+  flow: Flow,
+  open: OpenInteraction,
+  { subject }: Session,
+): Promise<Reply> => {
+  const { http, client } = open
+  await audit.record({
+    event: 'consent.denied',
+    request_id: http.requestId,
+    client_id: client.client_id,
+    sub: subject,
+  })
+  return flow.refuse({ ...open, sub: subject }, new OAuthError('access_denied', 'The user denied access.'))
+}
+
+/** The form on our own page, and what the person decides by it. */
+const createConsentForm = ({ pages, audit, detailsTypes }: Options, flow: Flow) => {
   const show = async (open: OpenInteraction, { session, account }: Person): Promise<Reply> => {
     const { client, request, interactionId, http } = open
     const { authorizationDetails } = request
-    const details = authorizationDetails && (await describeDetails(authorizationDetails, http.signal))
+    const details = authorizationDetails && (await describeDetails(detailsTypes, authorizationDetails, http.signal))
     const shown = clientOnPage(client, request.redirectUri)
     const spoken = pagesFor(pages, http, request.locale)
     const html = spoken.show(consentPage, {
@@ -71,38 +105,30 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
     return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
-  /** A page that omits what is being approved is worse than none; the configuration may have changed meanwhile. */
-  const describeDetails = (details: readonly AuthorizationDetail[], signal: AbortSignal) =>
-    Promise.all(
-      details.map((detail) => {
-        const type = detailsTypes.get(detail.type)
-        if (type !== undefined)
-          return askPlugin('a type of authorization_details', signal, async () => type.describe(detail, signal))
-        throw new OAuthError('invalid_authorization_details', said('not_available'))
-      }),
-    )
-
-  const deny = async (open: OpenInteraction, session: Session): Promise<Reply> => {
-    const { http, client } = open
-    const trail = { request_id: http.requestId, client_id: client.client_id, sub: session.subject }
-    await audit.record({ event: 'consent.denied', ...trail })
-    return flow.refuse({ ...open, sub: session.subject }, new OAuthError('access_denied', 'The user denied access.'))
-  }
-
-  const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
-    const { http } = open
-    checkForm(http)
-    // A person who is asked elsewhere has not seen our page.
-    if (handedOff !== undefined) return refuseForgery()
-    if (!isCsrfToken(csrfOf(open, session), http.form.values.get('csrf'))) return refuseForgery()
-    switch (http.form.values.get('decision')) {
+  const submit = (open: OpenInteraction, session: Session): Reply | Promise<Reply> => {
+    const { values } = open.http.form
+    if (!isCsrfToken(csrfOf(open, session), values.get('csrf'))) return refuseForgery()
+    switch (values.get('decision')) {
       case 'allow':
         return flow.grant(open, session, 'consented')
       case 'deny':
-        return deny(open, session)
+        return denyConsent(audit, flow, open, session)
       default:
         throw new OAuthError('invalid_request', said('no_decision'))
     }
+  }
+
+  return { show, submit }
+}
+
+export const createConsentPage = (options: Options, flow: Flow): Handler => {
+  const form = createConsentForm(options, flow)
+  const handedOff = options.consentMethod && createHandedOffConsent(options, flow, options.consentMethod)
+
+  const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
+    checkForm(open.http)
+    // A person who is asked elsewhere has not seen our page.
+    return handedOff === undefined ? form.submit(open, session) : refuseForgery()
   }
 
   /** The person has answered elsewhere, and the browser has returned. */
@@ -112,7 +138,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
     const reply =
       decision.outcome === 'allowed'
         ? await flow.grant({ ...open, request: decision.request }, session, 'consented')
-        : await deny(open, session)
+        : await denyConsent(options.audit, flow, open, session)
     await elsewhere.forget(open, state)
     return reply
   }
@@ -129,7 +155,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
     if (handedOff !== undefined && state !== undefined) return finish(handedOff, open, session, state)
     if (http.method === 'POST') return submit(open, session)
     if (!asked) return flow.grant(open, session)
-    return handedOff === undefined ? show(open, person) : handedOff.begin(open, session)
+    return handedOff === undefined ? form.show(open, person) : handedOff.begin(open, session)
   }
 
   const answer = async (open: OpenInteraction): Promise<Reply> => {

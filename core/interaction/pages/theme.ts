@@ -112,10 +112,45 @@ export interface ThemeFiles {
   list(path: string): readonly string[] | string
 }
 
+const linksOf = ({ footer, support_url: url }: BrandOptions): readonly BrandLink[] | undefined => {
+  if (footer === undefined && url === undefined) return undefined
+  const links = (footer ?? []).flatMap((link) =>
+    link?.url === undefined ? [] : [{ title: link.title as BrandLink['title'], url: link.url }],
+  )
+  return [...(url === undefined ? [] : [{ url }]), ...links]
+}
+
+const signInLinksOf = ({ support_url: help, links }: BrandOptions): Partial<Brand> => ({
+  ...(help !== undefined && { help }),
+  ...(links?.forgot_password !== undefined && { forgotPassword: links.forgot_password }),
+  ...(links?.register !== undefined && { register: links.register }),
+})
+
+/** Reads the templates of a folder, by name without extension. Calls `fail` for each that is none of ours. */
+const readViews = (
+  folder: string | undefined,
+  { read, list }: ThemeFiles,
+  fail: (message: string) => unknown,
+): Map<string, string> => {
+  const views = new Map<string, string>()
+  const listed = folder === undefined ? [] : list(folder)
+  if (typeof listed === 'string') fail(listed)
+  else
+    for (const file of listed) {
+      const name = basename(file, '.eta')
+      const text = read(file)
+      if (extname(file) !== '.eta' || !replaceableViews.includes(name))
+        fail(`${basename(file)} is no template of Signet: ${replaceableViews.join(', ')}, each with the ending .eta`)
+      else if (typeof text === 'string') fail(text)
+      else views.set(name, text.toString())
+    }
+  return views
+}
+
 /** Reads the files that the section names, and finds problems with them and with the colours. */
 export const createTheme = (
   ui: ThemeOptions,
-  { read, list }: ThemeFiles,
+  files: ThemeFiles,
 ): { readonly theme: Theme; readonly faults: readonly ThemeFault[] } => {
   const faults: ThemeFault[] = []
   const assets = new Map<string, Asset>()
@@ -132,7 +167,7 @@ export const createTheme = (
   ): string | undefined => {
     if (file === undefined) return undefined
     const fail = (message: string): undefined => void faults.push({ path, message })
-    const body = read(file)
+    const body = files.read(file)
     if (typeof body === 'string') return fail(body)
     if (body.length > mebibyte) return fail('must have at most 1 MiB')
     const asset = createAsset(file, body)
@@ -150,42 +185,11 @@ export const createTheme = (
     return asset === undefined ? [] : [keep(`accent-${asset.version}.css`, asset)]
   }
 
-  const linksOf = ({ footer, support_url: url }: BrandOptions): readonly BrandLink[] | undefined => {
-    if (footer === undefined && url === undefined) return undefined
-    const links = (footer ?? []).flatMap((link) =>
-      link?.url === undefined ? [] : [{ title: link.title as BrandLink['title'], url: link.url }],
-    )
-    return [...(url === undefined ? [] : [{ url }]), ...links]
-  }
-
-  const signInLinksOf = ({ support_url: help, links }: BrandOptions): Partial<Brand> => ({
-    ...(help !== undefined && { help }),
-    ...(links?.forgot_password !== undefined && { forgotPassword: links.forgot_password }),
-    ...(links?.register !== undefined && { register: links.register }),
-  })
-
   const logosOf = (options: BrandOptions, path: readonly string[]): Pick<Brand, 'name' | 'logo' | 'logoDark'> => ({
     name: options.name,
     logo: open(options.logo, [...path, 'logo'], findPictureFault),
     logoDark: open(options.logo_dark, [...path, 'logo_dark'], findPictureFault),
   })
-
-  const readViews = (): Map<string, string> => {
-    const views = new Map<string, string>()
-    const fail = (message: string) => faults.push({ path: ['templates'], message })
-    const listed = ui.templates === undefined ? [] : list(ui.templates)
-    if (typeof listed === 'string') fail(listed)
-    else
-      for (const file of listed) {
-        const name = basename(file, '.eta')
-        const text = read(file)
-        if (extname(file) !== '.eta' || !replaceableViews.includes(name))
-          fail(`${basename(file)} is no template of Signet: ${replaceableViews.join(', ')}, each with the ending .eta`)
-        else if (typeof text === 'string') fail(text)
-        else views.set(name, text.toString())
-      }
-    return views
-  }
 
   const named = logosOf(ui, [])
   const accent = colours(ui, [])
@@ -213,5 +217,6 @@ export const createTheme = (
   const byClient = new Map(
     Object.entries(ui.clients ?? {}).map(([id, options]) => [id, ofClient(options ?? {}, ['clients', id])] as const),
   )
-  return { theme: { brand, byClient, assets, views: readViews() }, faults }
+  const views = readViews(ui.templates, files, (message) => faults.push({ path: ['templates'], message }))
+  return { theme: { brand, byClient, assets, views }, faults }
 }
