@@ -31,14 +31,14 @@ it.each<[string, Partial<typeof bob>]>([
   expect((await listAccounts(administration, {})).map(({ sub }) => sub)).toEqual(['a-1', 'b-1'])
 })
 
-it('says why an account is not valid, and repeats nothing of it', async () => {
+it('reports why an account is not valid without repeating its content', async () => {
   const { administration } = await openTestAdministration()
   const refused = await addAccount(administration, operator, { ...bob, password: 'hunter2' })
   expect(refused).toEqual({ refused: 'invalid', reason: expect.stringMatching(/^The password .+\.$/) })
   expect(JSON.stringify(refused)).not.toContain('hunter2')
 })
 
-it('warns of claims that nobody gets', async () => {
+it('warns about claims that no client receives', async () => {
   const { administration } = await openTestAdministration()
   const claims: JsonObject = { shoe_size: 43, email_verified: 'yes' }
   const { warnings } = (await addAccount(administration, operator, { ...bob, claims })) as never
@@ -58,7 +58,7 @@ it('records who made a change, and how that operator reached it', async () => {
   ])
 })
 
-it('returns what was made when the audit log has only its beginning, and reports that', async () => {
+it('returns the new account when only the first audit record was written, and reports the gap', async () => {
   const { administration, limitAudit, unrecorded } = await openTestAdministration()
   limitAudit(1)
   expect(await addAccount(administration, operator, bob)).toMatchObject({ sub: 'b-1' })

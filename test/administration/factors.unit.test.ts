@@ -16,7 +16,7 @@ const openWithFactors = async () => {
   return opened
 }
 
-it('lists factors without what they prove a sign-in with', async () => {
+it('lists factors without their secrets', async () => {
   const { administration } = await openWithFactors()
   const listed = await listFactors(administration, operator, { sub: 'p-1' })
   expect(listed).toEqual([
@@ -25,7 +25,7 @@ it('lists factors without what they prove a sign-in with', async () => {
   ])
 })
 
-it('refuses a person and a factor that are not there, and records only that it was begun', async () => {
+it('refuses an unknown person or factor, and records only the attempt', async () => {
   const { administration, events } = await openWithFactors()
   expect(await listFactors(administration, operator, { username: 'dave' })).toEqual({ refused: 'unknown' })
   const remove = (who: { readonly sub: string }, factor: string) =>

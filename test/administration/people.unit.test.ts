@@ -25,7 +25,7 @@ describe.each([
   ['of a command, which have no shares', false],
   ['of a service, which have shares', true],
 ])('on stores %s', (_, shared) => {
-  it('ends the sessions that everybody had by its own clock', async () => {
+  it('ends all sessions of everyone, by its own clock', async () => {
     const { administration, stored } = await openTestAdministration({ shared })
     await addSession(stored, 'before', -1)
     await addSession(stored, 'after', 1)
@@ -33,7 +33,7 @@ describe.each([
     expect((await listSessions(administration, 'p-1')).map(({ sid }) => sid)).toEqual(['after'])
   })
 
-  it('ends a session once, and shows nothing of where it was stored', async () => {
+  it('ends a session once, and does not reveal its storage key', async () => {
     const { administration, stored, events } = await openTestAdministration({ shared })
     await addSession(stored, 'one', -1)
     const [listed] = await listSessions(administration, 'p-1')
@@ -46,7 +46,7 @@ describe.each([
     ])
   })
 
-  it('ends a person by its own clock, including one that it does not know', async () => {
+  it('ends everything of a person by its own clock, even of an unknown person', async () => {
     const { administration, stored, events } = await openTestAdministration({ shared })
     await addSession(stored, 'one', -1)
     const end = () => endPerson(administration, operator, { sub: 'p-1', removeFactors: true })
@@ -93,7 +93,7 @@ it('refuses to revoke consents that do not exist', async () => {
 
 const accounts = 'accounts: [{ username: alice, password: correct horse battery staple, sub: a-1 }]'
 
-it('issues a recovery link that is valid for so long by its own clock', async () => {
+it('issues a recovery link whose lifetime follows its own clock', async () => {
   const { administration, stored } = await openTestAdministration()
   const issued = await issueRecoveryLink(administration, operator, { who: { sub: 'p-1' }, expiresIn: 900 })
   if ('refused' in issued) throw new Error(issued.refused)

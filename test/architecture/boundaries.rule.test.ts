@@ -38,24 +38,24 @@ const sourcesOnDisk = (): string[] =>
 describe('boundaries', () => {
   const house = cruise(packageRoot)
 
-  it('hold in this house', () => {
+  it('hold in this repository', () => {
     const violations = house.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)
     expect(violations).toEqual([])
   })
 
-  it('were checked in every source file that there is', () => {
+  it('were checked in every source file', () => {
     const onDisk = sourcesOnDisk()
     expect(onDisk.length).toBeGreaterThan(20)
     const visited = house.modules.map((module) => module.source).filter((source) => source.endsWith('.ts'))
     expect(visited).toEqual(expect.arrayContaining(onDisk))
   })
 
-  it('read the imports of types, which the compiler drops', () => {
+  it('include type imports, which the compiler removes', () => {
     const door = house.modules.find((module) => module.source === 'core/api/index.ts')
     expect(door?.dependencies.map((dependency) => dependency.resolved)).toContain('core/clock.ts')
   })
 
-  it('show every runtime dependency imported by the product', () => {
+  it('find every runtime dependency imported by the product', () => {
     const imported = house.modules.flatMap((module) => module.dependencies.map((dependency) => dependency.module))
     const installed = Object.keys({
       ...manifest.dependencies,

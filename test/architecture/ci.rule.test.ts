@@ -25,7 +25,7 @@ const failing = {
   'unhandled.test.js': `it('leaves', () => { void Promise.reject(new Error('nobody waits')) })`,
 }
 
-it('a run of tests counts each kind of failure, with its place and the first line of its error', () => {
+it('a test run counts each kind of failure, with its location and the first line of its error', () => {
   const tests = join(directory, 'tests')
   mkdirSync(tests)
   for (const [name, text] of Object.entries(failing)) writeFileSync(join(tests, name), text)
@@ -48,7 +48,7 @@ it('a run of tests counts each kind of failure, with its place and the first lin
   ])
 })
 
-it('.ci/run names at its end the steps and the tests that failed', () => {
+it('.ci/run ends with the names of the failed steps and tests', () => {
   const failure = { project: 'embedded', file: 'test/a.unit.test.ts', name: 'a > b', error: 'expected 1 to be 2' }
   writeFileSync(counts, JSON.stringify({ passed: 3, skipped: 1, failures: [failure] }))
   const passing = JSON.stringify({ passed: 4, skipped: 0, failures: [] })
@@ -76,7 +76,7 @@ esac
   ])
 })
 
-it('.ci/run ends with the counts alone where nothing failed', () => {
+it('.ci/run ends with only the counts when nothing failed', () => {
   const npm = `#!/usr/bin/env bash
 case "$*" in 'run test:node'*) echo '{"passed":4,"skipped":0,"failures":[]}' >"$SIGNET_TEST_COUNTS" ;; esac
 `

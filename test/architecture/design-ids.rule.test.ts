@@ -74,13 +74,13 @@ describe('docs/design', () => {
     expect(rowIds.filter((id, index) => rowIds.indexOf(id) !== index)).toEqual([])
   })
 
-  it('would find an id, a row and a section that are made up', () => {
+  it('would detect an invented id, row or section', () => {
     const canary = 'AZ05 AZ98 QQ12: row 7 and 99 (F24, F77; docs/design/faults.md#rule-2, docs/design/faults.md#rule-9)'
     expect(unknownIn(canary)).toEqual(['AZ98', 'QQ12', 'F77', 'row 99', 'docs/design/faults.md#rule-9'])
     expect(unknownIn('docs/design/protocol.md')).toEqual(['docs/design/protocol.md'])
   })
 
-  it('is cited by comments of the product instead of documents that are not here', () => {
+  it('is what product comments cite, rather than documents outside the repository', () => {
     const vague = /decisions? section \d|faults?, rule \d|\(attacks\b|\bthe specification's\b/i
     expect(product.filter((file) => vague.test(comments(read(file))))).toEqual([])
   })

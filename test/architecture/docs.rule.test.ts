@@ -74,7 +74,7 @@ it('docs/dependencies.md gives a reason for each dependency and for nothing else
   expect(given.toSorted()).toEqual(installed.toSorted())
 })
 
-it('docs/README.md leads to every document of its folder, and of the design', () => {
+it('docs/README.md links to every document of its folder and of docs/design', () => {
   const index = readDocument('docs/README.md')
   const beside = inDocs.filter((name) => /^(?:design\/)?[\w-]+\.md$/.test(name) && name !== 'README.md')
   expect(beside.length).toBeGreaterThan(30)
@@ -82,7 +82,7 @@ it('docs/README.md leads to every document of its folder, and of the design', ()
 })
 
 describe('README', () => {
-  it('shows a configuration that is in order', async () => {
+  it('shows a valid configuration', async () => {
     const file = join(directory, 'my.yaml')
     writeFileSync(file, codeBlock('README.md', 'my.yaml'))
     const { config, warnings, clients } = await checkConfiguration(
@@ -113,7 +113,7 @@ describe('the version', () => {
     expect(named.slice(0, 2)).toEqual(expected)
   })
 
-  it('is the newest of CHANGELOG.md, and has its part of docs/upgrading.md', () => {
+  it('is the newest in CHANGELOG.md, and has a section in docs/upgrading.md', () => {
     expect(newest).toBe(version)
     const [major, minor] = version.split('.')
     expect(readDocument('docs/upgrading.md')).toContain(`\n## To ${String(major)}.${String(minor)}\n`)
@@ -123,7 +123,7 @@ describe('the version', () => {
 it.each([
   ['docs/attestation.md', 'fleet-here.yaml', 'fleet.yaml'],
   ['docs/relying-parties.md', 'roles.yaml', 'laptop.yaml'],
-])('%s shows a %s that changes config/examples/%s and is in order', async (path, name, base) => {
+])('%s shows a valid %s on top of config/examples/%s', async (path, name, base) => {
   const folder = await folderWith({
     [base]: readDocument(`config/examples/${base}`),
     [name]: codeBlock(path, name),
@@ -167,7 +167,7 @@ describe.each(documents)('%s', (path) => {
     expect(missing).toEqual([])
   })
 
-  it('has YAML that can be read', () => {
+  it('has YAML that parses', () => {
     const blocks = [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^ *```$/gm)]
     const faults = blocks.flatMap(([, , block = '']) => parseDocument(block).errors.map((error) => error.message))
     expect(faults).toEqual([])

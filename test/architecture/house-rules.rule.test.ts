@@ -28,7 +28,7 @@ describe('house rules', () => {
     }
   })
 
-  it('the package exports each entry of core/api but the internal one', () => {
+  it('the package exports each entry of core/api except the internal one', () => {
     const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, { default?: string }> }
     const exported = Object.values(exports).map((target) => target.default ?? '')
     const entries = filesUnder('core/api', /\.ts$/).map((file) => `./dist/${file.replace(/ts$/, 'js')}`)
@@ -47,26 +47,26 @@ describe('house rules', () => {
     expect(packages.filter(([, entry]) => entry.integrity === undefined)).toEqual([])
   })
 
-  it('the name of a test says its kind, by which it is selected', () => {
+  it('the file name of each test states its kind, which selects it', () => {
     const tests = filesUnder('test', /\.test\.ts$/)
     expect(tests.length).toBeGreaterThan(100)
     const kind = /\.(unit|flow|attack|contract|race|fault|load|browser|recipe|rule)\.test\.ts$/
     expect(tests.filter((file) => !kind.test(file))).toEqual([])
   })
 
-  it('what tests share sets nothing up where it is imported: files that share imports would not have it', () => {
+  it('shared test code sets nothing up on import, because files share their imports', () => {
     const shared = filesUnder('test/support', /\.ts$/)
     expect(shared.length).toBeGreaterThan(50)
     expect(shared.filter((file) => /^(before|after)(All|Each)\(/m.test(read(file)))).toEqual([])
   })
 
-  it('a file of tests that runs elsewhere than its kind says is there', () => {
+  it('every test file listed for another project exists', () => {
     const named = [...slow, ...alikeOnEveryStore].filter((file) => !file.includes('*'))
     expect(named.length).toBeGreaterThan(30)
     expect(named.filter((file) => !existsSync(join(packageRoot, file)))).toEqual([])
   })
 
-  it('no service runs on timers that a test has stopped: what waits for them would never end', () => {
+  it('no service runs on fake timers, because its waits would never end', () => {
     const stopping = filesUnder('test', /\.test\.ts$/).filter((file) => /useFakeTimers\(\)/.test(read(file)))
     expect(stopping.length).toBeGreaterThan(0)
     expect(stopping.filter((file) => !file.endsWith('.unit.test.ts'))).toEqual([])

@@ -46,7 +46,7 @@ const made = makeSecrets()
 const read = (name: string) => spawnSync('cat', [join(secrets, name)], { encoding: 'utf8' }).stdout
 
 describe('compose.yaml', () => {
-  it('names networks, volumes, secrets and services that it has, and uses all of them', () => {
+  it('refers only to defined networks, volumes, secrets and services, and uses all of them', () => {
     const used = {
       networks: services.flatMap(([, { networks = [] }]) => networks),
       volumes: services.flatMap(([, { volumes = [] }]) =>
@@ -62,7 +62,7 @@ describe('compose.yaml', () => {
     expect(needed.filter((name) => !(name in compose.services))).toEqual([])
   })
 
-  it('waits only for health that somebody checks', () => {
+  it('waits only for services with a health check', () => {
     const waited = services.flatMap(([, { depends_on = {} }]) =>
       Object.entries(depends_on).flatMap(([name, dependency]) =>
         (dependency as { condition?: string }).condition === 'service_healthy' ? [name] : [],
@@ -80,7 +80,7 @@ describe('compose.yaml', () => {
     expect(mounted.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
   })
 
-  it('has its secrets made by make-secrets.sh, once', () => {
+  it('gets each secret from make-secrets.sh, once', () => {
     expect(made.stderr).toBe('')
     const files = Object.values(compose.secrets).map(({ file }) => file.replace('./deploy/secrets/', ''))
     expect(files.filter((name) => !readdirSync(secrets).includes(name))).toEqual([])
@@ -91,7 +91,7 @@ describe('compose.yaml', () => {
     expect(readDocument('.gitignore')).toContain('deploy/secrets/')
   })
 
-  it('runs two replicas without rights, longer than their drain', () => {
+  it('runs two unprivileged replicas, and stops them only after their drain', () => {
     const replicas = ['signet-1', 'signet-2'].map((name) => compose.services[name]!)
     for (const replica of replicas) {
       expect(replica).toMatchObject({ read_only: true, cap_drop: ['ALL'], image: 'signet' })
@@ -105,7 +105,7 @@ describe('compose.yaml', () => {
     expect(compose.networks['stores']).toEqual({ internal: true })
   })
 
-  it('gives the replicas a configuration that is in order, and the secrets that it reads', async () => {
+  it('gives the replicas a valid configuration and the secrets that it reads', async () => {
     const { config, warnings } = await checkConfiguration(configuration, {}, loadPages)
     expect(warnings).toEqual([])
     expect(config.storage.records.use).toBe('mongodb')
@@ -121,7 +121,7 @@ describe('compose.yaml', () => {
     expect(compose.services['haproxy']!.ports).toEqual([`127.0.0.1:${new URL(config.issuer).port}:8080`])
   })
 
-  it('names the stores as they are called', () => {
+  it('names the stores by their service names', () => {
     const [, hosts = ''] = /@([^/]+)\//.exec(read('mongodb-uri')) ?? []
     expect(hosts.split(',').filter((host) => !(host in compose.services))).toEqual([])
     expect(hosts.split(',')).toHaveLength(3)
@@ -143,7 +143,7 @@ describe('Prometheus and Grafana', () => {
   }
   const queries = dashboard.panels.flatMap(({ targets = [] }) => targets)
 
-  it('reads the admin listener of each replica, with its token', () => {
+  it('scrape the admin listener of each replica, with its token', () => {
     const [{ authorization, static_configs }] = prometheus.scrape_configs
     const admin = /admin: \{[^}]*port: (\d+)/.exec(readDocument('deploy/signet.yaml'))?.[1]
     expect(static_configs[0].targets).toEqual([`signet-1:${admin}`, `signet-2:${admin}`])
@@ -153,7 +153,7 @@ describe('Prometheus and Grafana', () => {
     for (const name of prometheus.rule_files) expect(mounted).toContain(`/etc/prometheus/${name}`)
   })
 
-  it('asks for metrics that the service tells, and for nothing else', async () => {
+  it('query only metrics that the service exposes', async () => {
     await using server = await startServer()
     const text = await (await fetch(`${server.admin}/metrics`)).text()
     const types = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]))
@@ -169,7 +169,7 @@ describe('Prometheus and Grafana', () => {
     expect(unseen).toEqual([])
   })
 
-  it('has a legend of labels that the query leaves', () => {
+  it('use only labels in legends that the query keeps', () => {
     const lost = queries.flatMap(({ expr, legendFormat }) => {
       const kept = /\bby \(([^)]+)\)/.exec(expr)?.[1]?.split(', ')
       const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label)

@@ -25,7 +25,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signet-kubernetes-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('the example for Kubernetes', () => {
-  it('lists what is there, all in one namespace, and no secret', () => {
+  it('lists every file, in one namespace, without a secret', () => {
     const { resources, namespace } = get('kustomization')
     expect([...resources, 'kustomization.yaml'].toSorted()).toEqual(names.toSorted())
     for (const object of [...objects.values()].filter(({ kind }) => !/Kustomization|Namespace/.test(kind)))
@@ -33,7 +33,7 @@ describe('the example for Kubernetes', () => {
     expect([...objects.values()].filter(({ kind }) => kind === 'Secret')).toEqual([])
   })
 
-  it('gives the Pods a configuration that is in order, and the secrets that it reads', async () => {
+  it('gives the Pods a valid configuration and the secrets that it reads', async () => {
     const written: string = get('config').data['signet.yaml']
     const wanted = [...written.matchAll(/\$file: (secrets\/[\w-]+)/g)].map(([, path = '']) => path)
     mkdirSync(join(directory, 'secrets'))
@@ -67,7 +67,7 @@ describe('the example for Kubernetes', () => {
     expect(get('disruption-budget').spec.minAvailable).toBeLessThan(get('deployment').spec.replicas)
   })
 
-  it('asks for no right', () => {
+  it('requests no privilege', () => {
     for (const { spec } of pods) {
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000 })
       expect(spec.securityContext.seccompProfile).toEqual({ type: 'RuntimeDefault' })
@@ -86,7 +86,7 @@ describe('the example for Kubernetes', () => {
     expect(get('service-account').automountServiceAccountToken).toBe(false)
   })
 
-  it('probes what needs no token from outside, and the rest from within', () => {
+  it('probes endpoints without a token from outside, and the others from inside the Pod', () => {
     const { startupProbe, livenessProbe, readinessProbe, env } = container
     for (const probe of [startupProbe, livenessProbe])
       expect(probe.httpGet).toEqual({ path: '/health/live', port: 'admin' })
@@ -105,7 +105,7 @@ describe('the example for Kubernetes', () => {
     expect(get('deployment').spec.strategy.rollingUpdate.maxUnavailable).toBe(0)
   })
 
-  it('mounts what it declares', () => {
+  it('mounts the volumes that it declares', () => {
     for (const { spec } of pods) {
       const declared = spec.volumes.map(({ name }: { name: string }) => name)
       const mounted = spec.containers.flatMap(({ volumeMounts }: { volumeMounts: { name: string }[] }) => volumeMounts)
@@ -114,7 +114,7 @@ describe('the example for Kubernetes', () => {
   })
 })
 
-it('the shell scripts of deploy are in order', () => {
+it('the shell scripts of deploy pass their checks', () => {
   const scripts = readdirSync(join(packageRoot, 'deploy')).filter((name) => name.endsWith('.sh'))
   expect(scripts.length).toBeGreaterThan(1)
   for (const name of scripts) {

@@ -27,7 +27,7 @@ describe('the Dockerfile', () => {
     .filter((line) => line.startsWith('!'))
     .map((line) => line.slice(1))
 
-  it('ends in a stage that is not root, has no compiler, and knows how it is', () => {
+  it('ends in a stage without root and compiler, with a health check', () => {
     expect(last).toMatch(/^FROM \$\{RUN_IMAGE\} AS run$/m)
     expect(readDocument('Dockerfile')).toMatch(/^ARG RUN_IMAGE=node:24-bookworm-slim$/m)
     const users = [...last.matchAll(/^USER (.+)$/gm)].map(([, user]) => user)
@@ -40,11 +40,11 @@ describe('the Dockerfile', () => {
     expect(last).toContain('ln -s /app/bin/signet.js /usr/local/bin/signet')
   })
 
-  it('keeps temporary files, which the sockets of workers are, in the volume: the root file system is read-only', () => {
+  it('keeps temporary files, such as worker sockets, in the volume, because the root file system is read-only', () => {
     expect(last).toMatch(/^ENV TMPDIR=\/data$/m)
   })
 
-  it('puts nothing into the image but the dependencies that run and what the package holds', () => {
+  it('puts only runtime dependencies and the content of the package into the image', () => {
     const copied = [...last.matchAll(/^COPY (?:--from=\w+ )?(\S+) (\S+)$/gm)].map(([, from, to]) => [from, to])
     expect(copied).toEqual([
       ['/src/node_modules', '/app/node_modules'],
@@ -54,7 +54,7 @@ describe('the Dockerfile', () => {
     expect(stages.find((stage) => stage.includes('AS dependencies'))).toContain('npm ci --omit=dev --ignore-scripts')
   })
 
-  it('sees of the folder what the build needs, and no more', () => {
+  it('sees only the files that the build needs', () => {
     expect(readDocument('.dockerignore')).toMatch(/^\*$/m)
     expect(allowed.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
     const { include, extends: base } = JSON.parse(readDocument('tsconfig.build.json')) as Record<string, string[]>
@@ -92,7 +92,7 @@ describe('the package, which is what the image holds', () => {
     expect(files).toContain('dist/core/main.js')
   })
 
-  it('has a command that is there before the build, and says what is missing', () => {
+  it('has a command that works before the build and reports what is missing', () => {
     const { bin } = JSON.parse(readDocument('package.json')) as { bin: Record<string, string> }
     expect(bin).toEqual({ signet: 'bin/signet.js', 'signet-idp': 'bin/signet.js' })
     const link = join(directory, 'signet')
@@ -113,7 +113,7 @@ describe('the package, which is what the image holds', () => {
     expect(old).toMatchObject({ status: 1, stdout: '', stderr: needed })
   })
 
-  it('serves pages and tokens, and answers the health check that the image brings', async () => {
+  it('serves pages and tokens, and answers the health check of the image', async () => {
     await using cli = await openCommandLine(product)
     await cli.write('admin-token', 'token-of-the-admin-listener\n')
     await cli.write('wrong-token', 'another-token')
@@ -158,7 +158,7 @@ interface LockedPackage {
 }
 
 describe('the bill of materials', () => {
-  it('names what runs, and nothing that only builds or tests', () => {
+  it('lists runtime dependencies, and no build or test dependency', () => {
     const bill = JSON.parse(run('npm', 'run', '--silent', 'sbom')) as {
       bomFormat: string
       metadata: { component: { name: string; version: string } }
@@ -188,13 +188,13 @@ describe('the bill of materials', () => {
 })
 
 describe('SECURITY.md and the threat model', () => {
-  it('link to what exists', () => {
+  it('link to existing targets', () => {
     const links = [...readDocument('SECURITY.md').matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, link = '']) => link)
     expect(links.length).toBeGreaterThan(0)
     expect(links.filter((link) => !existsSync(join(packageRoot, link)))).toEqual([])
   })
 
-  it('show each measure by a test that exists', () => {
+  it('prove each measure by an existing test', () => {
     const rows = readDocument('docs/threat-model.md')
       .split('\n')
       .filter((line) => /^\| T\d/.test(line))
@@ -206,7 +206,7 @@ describe('SECURITY.md and the threat model', () => {
   })
 })
 
-it('alerts lead to a heading of a document', () => {
+it('alerts link to a heading of a document', () => {
   const headings = (document: string) =>
     [...readDocument(document).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
       title

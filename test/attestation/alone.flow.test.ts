@@ -27,7 +27,7 @@ const approveAll = async (server: TestServer): Promise<void> => {
   })
 }
 
-it('a deployment without a grant attests, and issues nothing else', async () => {
+it('a deployment without a grant issues attestations and nothing else', async () => {
   await using server = await startServer({ configure: asTest })
   const { issuer } = server
   const device = await createDevice(issuer, {

@@ -11,7 +11,7 @@ import { startFactorServer } from '../support/server/factor-server.js'
 const flood = 1052
 const attacker = '198.51.100.7'
 
-it('AN20 one address takes ten places of those who wait for a person, and an honest device gets one', async () => {
+it('AN20 one address takes at most ten of the slots that wait for approval, and an honest device gets one', async () => {
   const server = await startFactorServer([{ use: 'plugins/attestation/approval' }], (written) => ({
     ...written,
     trusted_proxies: ['127.0.0.1/32'],

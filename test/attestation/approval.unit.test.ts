@@ -55,7 +55,7 @@ const refused = { status: 401, body: { error: 'invalid_grant', error_code: 'Seco
 const lastReason = async () => (await server.audit()).at(-1)?.['reason']
 
 describe('approval by a person', () => {
-  it('has the same request wait until it is approved', async () => {
+  it('keeps the same request waiting until it is approved', async () => {
     const device = await newDevice({ attributes: { model: 'P1', os: { b: 1, a: 2 } } })
     const first = await device.enrol()
     expect(first).toMatchObject(pending)
@@ -88,7 +88,7 @@ describe('approval by a person', () => {
     })
   })
 
-  it('is used once: the next enrolment waits again', async () => {
+  it('is used once; the next enrolment waits again', async () => {
     const device = await newDevice()
     await decide(await wait(device), 'approve')
     expect((await device.enrol()).status).toBe(200)
@@ -120,7 +120,7 @@ describe('approval by a person', () => {
     ],
     ['another subject', (device: Enrolling) => ({ enrol: () => device.enrol({ subject: 'mallory' }) })],
     ['another type', (device: Enrolling) => ({ enrol: () => device.enrol({ principal_type: 'service' }) })],
-  ])('is for the request that was seen, not for one with %s', async (_name, change) => {
+  ])('applies to the request that was shown, not to one with %s', async (_name, change) => {
     const device = await newDevice()
     await decide(await wait(device), 'approve')
     const changed = await change(device)
@@ -129,7 +129,7 @@ describe('approval by a person', () => {
     for (const { id } of await factor.waiting!()) await decide(id, 'deny')
   })
 
-  it('stays denied for its time, and can be asked for again then', async () => {
+  it('stays denied until it expires, and can be requested again afterwards', async () => {
     const device = await newDevice()
     const id = await wait(device)
     expect(await decide(id, 'deny')).toBe(true)
@@ -148,7 +148,7 @@ describe('approval by a person', () => {
     await decide(id, 'deny')
   })
 
-  it('ends when its time is over, whether it was approved or not', async () => {
+  it('expires whether it was approved or not', async () => {
     const device = await newDevice()
     const id = await wait(device)
     server.later(599_000)
@@ -163,7 +163,7 @@ describe('approval by a person', () => {
     expect(await factor.waiting!()).toEqual([])
   })
 
-  it.each(['approve', 'deny'] as const)('is decided by one of many that %s at once', async (decision) => {
+  it.each(['approve', 'deny'] as const)('is decided by one of many calls that %s at once', async (decision) => {
     const device = await newDevice()
     const id = await wait(device)
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => decide(id, decision)))
@@ -171,7 +171,7 @@ describe('approval by a person', () => {
     expect((await device.enrol()).status).toBe(decision === 'approve' ? 200 : 401)
   })
 
-  it('is taken back by a denial, and never approved again', async () => {
+  it('is withdrawn by a denial, and never approved again', async () => {
     const device = await newDevice()
     const id = await wait(device)
     expect(await decide(id, 'approve')).toBe(true)
@@ -183,7 +183,7 @@ describe('approval by a person', () => {
     expect(await waitingOf(device)).toEqual([])
   })
 
-  it('is used or taken back, never both', async () => {
+  it('is used or withdrawn, never both', async () => {
     for (let round = 0; round < 20; round += 1) {
       const device = await newDevice()
       const id = await wait(device)
@@ -221,7 +221,7 @@ describe('what waits', () => {
     expect(await factor.waiting!()).toEqual([])
   }
 
-  it('is limited for each principal, exactly, for parallel callers too', async () => {
+  it('is limited exactly for each principal, also with parallel callers', async () => {
     await clear()
     const refusedForRoom = async () =>
       (await server.audit()).filter(({ reason }) => reason === 'too many enrolments wait').length
@@ -242,7 +242,7 @@ describe('what waits', () => {
     expect(await waitingOf(late)).toHaveLength(1)
   })
 
-  it('is limited in all, exactly, and leaves room again', async () => {
+  it('is limited exactly in total, and has room again afterwards', async () => {
     await clear()
     const devices = await Promise.all(Array.from({ length: 30 }, () => newDevice()))
     await Promise.all(devices.map((device) => device.enrol()))
@@ -256,7 +256,7 @@ describe('what waits', () => {
     expect(await factor.waiting!()).toHaveLength(1)
   })
 
-  it('is one where the same request comes many times at once, and takes one place', async () => {
+  it('is one entry, in one slot, when the same request comes many times at once', async () => {
     await clear()
     const device = await newDevice()
     await Promise.all(Array.from({ length: 10 }, () => device.enrol()))

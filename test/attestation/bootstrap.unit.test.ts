@@ -53,7 +53,7 @@ const enrol = async (factor: SecondFactorVerifier, value: string) => {
 }
 
 describe('a bootstrap secret', () => {
-  it('has 256 bits and says when it expires', async () => {
+  it('has 256 bits and an expiry time', async () => {
     const [one, other] = [await (await open()).issue?.(service), await (await open()).issue?.(service)]
     expect(one?.lines).toEqual({ secret: expect.stringMatching(/^[\w-]{43}$/), expires: '2026-11-21T00:00:00Z' })
     expect(other?.lines['secret']).not.toBe(one?.lines['secret'])
@@ -67,7 +67,7 @@ describe('a bootstrap secret', () => {
     expect(await verify(factor, secret)).toEqual(refusal)
   })
 
-  it('lets one of two in that were both accepted before either used it', async () => {
+  it('admits one of two callers that were both accepted before either consumed it', async () => {
     const factor = await open()
     const secret = await issueTo(factor)
     const accepted = await Promise.all([verify(factor, secret), verify(factor, secret)])
@@ -75,7 +75,7 @@ describe('a bootstrap secret', () => {
     expect(used.toSorted()).toEqual([false, true])
   })
 
-  it('is not used up before it is consumed, and stays used after a restart', async () => {
+  it('is valid until it is consumed, and stays consumed after a restart', async () => {
     const secret = await issueTo(await open())
     expect(await verify(await open(), secret)).toMatchObject({ ok: true })
     await backend[Symbol.asyncDispose]()
@@ -97,7 +97,7 @@ describe('a bootstrap secret', () => {
     expect(await verify(factor, secret)).toEqual(refusal)
   })
 
-  it('belongs to one principal alone', async () => {
+  it('belongs to a single principal', async () => {
     const factor = await open()
     const secret = await issueTo(factor)
     for (const other of [{ subject: 'ledger' }, { principalId: 'worker-2' }, { principalType: 'device' as const }])
@@ -105,7 +105,7 @@ describe('a bootstrap secret', () => {
     expect(await enrol(factor, secret)).toBe(true)
   })
 
-  it('ends when another one is issued, which the use of the old one does not touch', async () => {
+  it('ends when a new one is issued, which using the old one does not affect', async () => {
     const factor = await open()
     const first = await issueTo(factor)
     const accepted = await verify(factor, first)
@@ -115,7 +115,7 @@ describe('a bootstrap secret', () => {
     expect(await enrol(factor, second)).toBe(true)
   })
 
-  it('ends when it is withdrawn, however many there are, and those of others stay', async () => {
+  it('ends when it is withdrawn, without affecting other principals', async () => {
     const factor = await open()
     const prefix = `${kind}:${principalDigest(service)}:`
     const other = { ...service, principalId: 'worker-2' }
@@ -136,7 +136,7 @@ describe('a bootstrap secret', () => {
     expect(await verify(factor, value)).toEqual(refusal)
   })
 
-  it('is not what the store keeps of it', async () => {
+  it('is not recoverable from the store', async () => {
     const factor = await open()
     const secret = await issueTo(factor)
     const [stored] = await records().list(undefined, 1)
@@ -152,7 +152,7 @@ describe('a bootstrap secret', () => {
 })
 
 describe('guesses', () => {
-  it('cost ever longer, for callers without a secret too, and a success forgets them', async () => {
+  it('wait ever longer, also without a secret, until a success clears them', async () => {
     const factor = await open()
     const secret = await issueTo(factor)
     const nobody = { ...service, subject: 'nobody' }
@@ -164,7 +164,7 @@ describe('guesses', () => {
     for (let index = 0; index < 10; index += 1) expect(await verify(factor, 'wrong')).toEqual(refusal)
   })
 
-  it('are not what comes again and again while nothing can be looked up, or what is right and not used', async () => {
+  it('do not include repeats during an outage, or correct secrets that were not used', async () => {
     const factor = await open()
     const secret = await issueTo(factor)
     recordsAreDown = true
@@ -174,7 +174,7 @@ describe('guesses', () => {
     expect(await enrol(factor, secret)).toBe(true)
   })
 
-  it('are counted when they come at once', async () => {
+  it('are counted when they arrive concurrently', async () => {
     const factor = await open()
     await issueTo(factor)
     const answers = await Promise.all(Array.from({ length: 40 }, () => verify(factor, 'wrong')))

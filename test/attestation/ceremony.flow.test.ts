@@ -17,7 +17,7 @@ const verify = (attestation: string) =>
     issuer: server.issuer,
   })
 
-it('enrols a device: exactly the members of the interface, verified with the published key', async () => {
+it('enrols a device with exactly the documented members, verified with the published key', async () => {
   const device = await createDevice(server.issuer, { attributes: { model: 'P1', os: { name: 'A', major: 14 } } })
   const enrolled = await device.enrol()
   expect(enrolled.status).toBe(200)
@@ -45,7 +45,7 @@ it('enrols a device: exactly the members of the interface, verified with the pub
   })
 })
 
-it('renews: the same but for the times and the id, which carries the time of the enrolment on', async () => {
+it('renews with new times and a new id, and keeps the time of enrolment', async () => {
   const device = await createDevice(server.issuer, { principal_type: 'service', principal_id: 'batch' })
   const first = await device.attest()
   const second = await device.renew(first)
@@ -71,7 +71,7 @@ it('attributes may be omitted', async () => {
   expect(decodeJws(String(completed.body['attestation'])).payload['att']).toEqual({ status: 'active' })
 })
 
-it('hands out values for evidence', async () => {
+it('issues challenges for evidence', async () => {
   const [one, other] = [
     await postJson(`${server.issuer}/challenge`, {}),
     await fetch(`${server.issuer}/challenge`, { method: 'POST' }),
@@ -82,7 +82,7 @@ it('hands out values for evidence', async () => {
   expect((await other.json()) as object).not.toEqual(one.body)
 })
 
-it('writes every step into the audit log, and neither factor nor challenge', async () => {
+it('writes every step to the audit log, without the factor or the challenge', async () => {
   const device = await createDevice(server.issuer, { subject: 'bob' })
   const challenge = await device.challenge()
   const attestation = String((await device.complete(challenge)).body['attestation'])

@@ -51,7 +51,7 @@ describe('challenges', () => {
     expect(issued).toHaveLength(1)
   })
 
-  it('row 2: fifty wrong signatures beside a right one: at most one attestation, and nothing left', async () => {
+  it('row 2: fifty wrong signatures beside a right one: at most one attestation, and no challenge remains', async () => {
     const challenge = await device.challenge()
     const stranger = await server.device()
     const wrong = await stranger.sign({ challenge })
@@ -70,7 +70,7 @@ describe('challenges', () => {
     },
   )
 
-  it('row 3: a challenge with something around it', async () => {
+  it('row 3: a challenge with added characters', async () => {
     const challenge = await device.challenge()
     for (const spelled of [`${challenge}=`, ` ${challenge}`, `${challenge}\n`, challenge.slice(1), `${challenge}.`])
       expectNamed(await device.complete(spelled), 'InvalidChallenge')
@@ -85,7 +85,7 @@ describe('challenges', () => {
     expect((await device.complete(other)).status).toBe(200)
   })
 
-  it('row 5: another key, and headers that bring it along; nothing is fetched', async () => {
+  it('row 5: another key, and headers that contain it; nothing is fetched', async () => {
     const stranger = await server.device()
     let visits = 0
     const trap = createServer((_request, response) => {
@@ -118,7 +118,7 @@ describe('challenges', () => {
 describe('row 14: signed for another purpose', () => {
   const now = () => Math.floor(server.host.now() / 1000)
 
-  it('what the proof says of itself has to be so', async () => {
+  it('the claims of the proof must match', async () => {
     const claims: readonly Record<string, unknown>[] = [
       ...['https://evil.example', `${server.issuer}/`, [], [server.issuer, 'https://evil.example'], null, 1].map(
         (aud) => ({ aud }),
@@ -131,7 +131,7 @@ describe('row 14: signed for another purpose', () => {
       await expectBurnt((challenge) => device.sign({ challenge }, { alg: 'ES256', typ }))
   })
 
-  it('a proof that says the right things passes, and so does a bare one', async () => {
+  it('a proof with matching claims passes, and so does a bare one', async () => {
     const complete = async (claims: Record<string, unknown>, header: Record<string, unknown> = {}) => {
       const challenge = await device.challenge()
       return device.complete(challenge, await device.sign({ challenge, ...claims }, { alg: 'ES256', ...header }))
@@ -169,7 +169,7 @@ describe('bodies of /enrol/complete', () => {
     expectNamed(await postJson(`${server.issuer}/enrol/complete`, JSON.stringify(body)), 'InvalidRequest')
   })
 
-  it('row 13: both forms of one ECDSA signature are good, and only one of them counts', async () => {
+  it('row 13: both forms of an ECDSA signature are valid, and only one of them counts', async () => {
     const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
     const challenge = await device.challenge()
     const jws = await device.sign({ challenge })
@@ -182,7 +182,7 @@ describe('bodies of /enrol/complete', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401])
   })
 
-  it('row 39: the store holds a hash, the public key and what will be attested, and no challenge', async () => {
+  it('row 39: the store has a hash, the public key and the future claims, but no challenge', async () => {
     const challenge = await device.challenge()
     const { readFile } = await import('node:fs/promises')
     const data = await readFile(`${server.host.server.directory}/store/data.mdb`)

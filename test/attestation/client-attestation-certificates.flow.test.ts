@@ -61,7 +61,7 @@ const enrol = async (server: AttestationServer) => {
   return { device, attestation: String(body['client_attestation']) }
 }
 
-it('lead a server that knows the root alone to the key, and to the client', async () => {
+it('lead a server that knows only the root to the key and the client', async () => {
   await using server = await start([`${certificate.pem}\n${issuing.pem}`])
   const { device, attestation } = await enrol(server)
   expect(decodeJws(attestation).header).toEqual({
@@ -84,7 +84,7 @@ it('lead a server that knows the root alone to the key, and to the client', asyn
   expect(status).toBe(200)
 })
 
-it('are those of no other key: such a chain is left out, and the log says so', async () => {
+it('match the key; any other chain is omitted, and the log reports it', async () => {
   const other = await issuing.issue()
   const warnings: unknown[] = []
   const warn = (...line: unknown[]) => void warnings.push(line)

@@ -62,7 +62,7 @@ const authenticate = async (issuer: string, attestation: unknown, proof: string)
   )
 
 describe('an attestation of the client beside that of the device', () => {
-  it('names the client and the key, ends with the other, and names nobody', async () => {
+  it('names the client and the key, ends with the device attestation, and identifies no person', async () => {
     const device = await server.device({ subject: 'alice', principal_id: 'phone-of-alice' })
     const body = await enrolled(device)
     const { header, payload } = decodeJws(String(body['client_attestation']))
@@ -88,14 +88,14 @@ describe('an attestation of the client beside that of the device', () => {
     ])
   })
 
-  it('comes by the first rule that fits, and not at all where none does', async () => {
+  it('follows the first matching rule, and is omitted if none matches', async () => {
     const vip = await enrolled(await server.device({ subject: 'carol', principal_id: 'phone-of-carol' }))
     expect(decodeJws(String(vip['client_attestation'])).payload['sub']).toBe('vip')
     const service = await enrolled(await server.device({ principal_type: 'service', principal_id: 'meter' }))
     expect(Object.keys(service)).toEqual(['attestation', 'expires_in', 'reissue_after'])
   })
 
-  it('comes with a renewal, too', async () => {
+  it('is issued with a renewal, too', async () => {
     const device = await server.device({ principal_id: 'phone-2' })
     const asked = await device.reissue(await device.attest())
     const { body } = await device.complete(asked.body['challenge'])
@@ -201,7 +201,7 @@ describe('oidc-provider, another authorization server', () => {
     peer.closeAllConnections()
   })
 
-  it('accepts it, with the challenge that it asks for, and no proof by another key', async () => {
+  it('accepts it with the requested challenge, and refuses a proof by another key', async () => {
     const device = await server.device({ principal_id: 'phone-5' })
     const { client_attestation: attestation } = await enrolled(device)
     const first = await authenticate(issuer, attestation, await proofOf(device, issuer))

@@ -49,7 +49,7 @@ const consumed = async (answer: SecondFactorAccepted | SecondFactorDenied) =>
   answer.ok ? answer.consume?.() : undefined
 
 describe('all', () => {
-  it('asks every part and uses every part up, in the order of the configuration', async () => {
+  it('asks every part and consumes every part, in the order of the configuration', async () => {
     const log: string[] = []
     const factor = await combine({ all: ['a', 'b'] }, part('b', log), part('a', log))
     expect(factor).toMatchObject({ kind: 'both', parts: ['a', 'b'] })
@@ -59,7 +59,7 @@ describe('all', () => {
     expect(log).toEqual(['verify a', 'verify b', 'consume a', 'consume b'])
   })
 
-  it('ends with the first part that refuses, and says which', async () => {
+  it('stops at the first part that refuses, and reports which', async () => {
     const log: string[] = []
     const factor = await combine({ all: ['a', 'b', 'c'] }, part('a', log), part('b', log), part('c', log))
     expect(await present(factor, [ok('a'), wrong('b'), ok('c')])).toEqual({ ok: false, reason: 'b: wrong' })
@@ -90,14 +90,14 @@ describe('all', () => {
     ['null', [ok('a'), null]],
     ['a kind of the prototype', [ok('a'), ok('__proto__')]],
     ['100,000 brackets', '['.repeat(100_000)],
-  ])('refuses %s, asking nobody', async (_what, proof) => {
+  ])('refuses %s without asking any part', async (_what, proof) => {
     const log: string[] = []
     const factor = await combine({ all: ['a', 'b'] }, part('a', log), part('b', log))
     expect(await present(factor, proof)).toEqual(malformed)
     expect(log).toEqual([])
   })
 
-  it('grants what every part grants that grants anything, with the same value', async () => {
+  it('grants attributes on which all granting parts agree', async () => {
     const factor = await combine(
       { all: ['a', 'b', 'c', 'd'] },
       part('a', [], { attributes: { model: 'X', os: { name: 'A' }, role: 'admin', only: 1 }, amr: ['otp', 'mfa'] }),
@@ -110,7 +110,7 @@ describe('all', () => {
     expect(answer.ok && answer.attributes).toEqual({ os: { name: 'A' } })
   })
 
-  it('says nothing of attributes when no part does, and grants none when a part grants none', async () => {
+  it('leaves attributes undefined when every part does, and grants none when a part grants none', async () => {
     const silent = await combine({ all: ['a', 'b'] }, part('a', []), part('b', []))
     expect(await present(silent, [ok('a'), ok('b')])).not.toHaveProperty('attributes')
     const strict = await combine(
@@ -121,7 +121,7 @@ describe('all', () => {
     expect(await present(strict, [ok('a'), ok('b')])).toMatchObject({ attributes: {} })
   })
 
-  it('is used up only when every part is', async () => {
+  it('is consumed only when every part is', async () => {
     const log: string[] = []
     const factor = await combine(
       { all: ['a', 'b', 'c'] },
@@ -135,7 +135,7 @@ describe('all', () => {
 })
 
 describe('any', () => {
-  it('asks the part that the proof names, and no other', async () => {
+  it('asks only the part that the proof names', async () => {
     const log: string[] = []
     const factor = await combine(
       { any: ['a', 'b'] },
@@ -181,14 +181,14 @@ describe.each(['all', 'any'] as const)('a part of %s', (how) => {
     ['attributes that are a text', { ok: true, attributes: 'admin' }],
     ['attributes that are a list', { ok: true, attributes: [] }],
     ['attributes that are null', { ok: true, attributes: null }],
-  ])('that returns %s is a fault', async (_what, answer) => {
+  ])('that returns %s is reported as a fault', async (_what, answer) => {
     await expect(ask(answering('a', answer), part('b', []))).rejects.toMatchObject({
       name: 'Unavailable',
       component: 'attestation.a',
     })
   })
 
-  it('passes on the error that it throws', async () => {
+  it('has its error passed on', async () => {
     const down = new Unavailable('directory', 'no', 'down')
     const failing = { kind: 'a', verify: () => Promise.reject(down) }
     await expect(ask(failing, part('b', []))).rejects.toBe(down)
@@ -196,7 +196,7 @@ describe.each(['all', 'any'] as const)('a part of %s', (how) => {
 })
 
 describe('a part that does not say whether it is used up', () => {
-  it.each([undefined, null, 1, 'true', {}])('is a fault: %j', async (used) => {
+  it.each([undefined, null, 1, 'true', {}])('is reported as a fault: %j', async (used) => {
     const vague = part('a', [], { consume: () => Promise.resolve(used as boolean) })
     const factor = await combine({ all: ['a', 'b'] }, vague, part('b', []))
     await expect(present(factor, [ok('a'), ok('b')]).then(consumed)).rejects.toBeInstanceOf(Unavailable)

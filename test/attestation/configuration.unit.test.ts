@@ -26,7 +26,7 @@ const problemsOf = async (text: string): Promise<string[]> => {
 const full = (section: string, more = factor) => minimal(`${plugins}${more}${section}\n`)
 
 describe('the section attestation', () => {
-  it('may be empty: every member has its default', async () => {
+  it('may be empty, because every member has a default', async () => {
     const { config } = await check(full('attestation: {}'))
     expect(config.attestation).toEqual({
       attestation_ttl_secs: 86_400,
@@ -95,7 +95,7 @@ describe('the section attestation', () => {
     for (const plugin of [factor, status, bootstrap]) expect(await problemsOf(full('', plugin))).toEqual([idle])
   })
 
-  it('is missed where a client may exchange attestations, and nowhere else', async () => {
+  it('is required where a client may exchange attestations, and nowhere else', async () => {
     const exchange = (rights: string) =>
       `  - { use: plugins/grants/token-exchange, options: { clients: { fleet: ${rights} } } }\n`
     const idle = expect.stringContaining('takes attestations, but there is no section attestation')
@@ -106,7 +106,7 @@ describe('the section attestation', () => {
     expect(await problemsOf(full(section, factor + exchange(attested)))).toEqual([])
   })
 
-  it('warns of an algorithm that readers of SPIFFE tokens do not know', async () => {
+  it('warns about an algorithm that SPIFFE libraries do not support', async () => {
     const text = (scheme: string) =>
       full(
         `attestation: { signing_alg: EdDSA, workload_identity: { identifier: "${scheme}://bank.example/{subject}" } }`,

@@ -93,7 +93,7 @@ describe('row 20: at /reissue', () => {
     await device.renew(attestation)
   })
 
-  it('any of them under the type of an attestation', async () => {
+  it('any of them with the type of an attestation', async () => {
     const key = await host.key()
     for (const token of [alice.access, alice.id, await boundToken()]) {
       const { header, payload } = decodeJws(token)
@@ -106,7 +106,7 @@ describe('row 20: at /reissue', () => {
 })
 
 describe('row 21: an attestation', () => {
-  it('opens no userinfo', async () => {
+  it('is refused at /userinfo', async () => {
     expect((await host.userinfo(attestation)).status).toBe(401)
     const proof = createProver().proof(`${host.server.issuer}/userinfo`, undefined)
     const headers = { authorization: `DPoP ${attestation}`, dpop: proof }
@@ -122,7 +122,7 @@ describe('row 21: an attestation', () => {
     }
   })
 
-  it('is exchanged for nothing', async () => {
+  it('cannot be exchanged', async () => {
     for (const type of [accessType, idType, 'urn:ietf:params:oauth:token-type:jwt']) {
       const subject = { subject_token: attestation, subject_token_type: type }
       expect((await host.exchange(gateway, subject)).body['error']).toBe('invalid_request')
@@ -132,7 +132,7 @@ describe('row 21: an attestation', () => {
     }
   })
 
-  it('authenticates no client and proves no key', async () => {
+  it('neither authenticates a client nor proves a key', async () => {
     const form = {
       grant_type: 'client_credentials',
       client_assertion_type: assertionType,
@@ -147,7 +147,7 @@ describe('row 21: an attestation', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_dpop_proof' } })
   })
 
-  it('is no hint, no code, no refresh token and no proof of a challenge', async () => {
+  it('is not accepted as a hint, a code, a refresh token or a proof of a challenge', async () => {
     const query = new URLSearchParams({
       client_id: 'web',
       redirect_uri: 'https://client.example/cb',
@@ -164,7 +164,7 @@ describe('row 21: an attestation', () => {
     expectNamed(await device.complete(challenge, attestation), 'ChallengeSignatureInvalid')
   })
 
-  it('is revoked by nobody at /revoke', async () => {
+  it('cannot be revoked at /revoke', async () => {
     const body = new URLSearchParams({ token: attestation })
     const headers = { authorization: basic(webClient) }
     expect((await fetch(`${host.server.issuer}/revoke`, { method: 'POST', body, headers })).status).toBe(200)
@@ -172,7 +172,7 @@ describe('row 21: an attestation', () => {
   })
 })
 
-it('discovery and the key set tell of the key alone', async () => {
+it('discovery and the key set reveal nothing but the key', async () => {
   const document = (await (await fetch(`${host.server.issuer}/.well-known/openid-configuration`)).json()) as object
   expect(JSON.stringify(document)).not.toMatch(/attest|enrol|reissue/)
 })

@@ -34,52 +34,55 @@ const expectUnasked = async (overrides: Json, name: NamedError = 'InvalidRequest
 }
 
 describe('types', () => {
-  it.each(['subject', 'principal_id'])('%s is text of 1 to 256 printable characters in normal form C', async (name) => {
-    for (const value of [
-      undefined,
-      null,
-      1,
-      true,
-      [],
-      {},
-      '',
-      'a'.repeat(257),
-      'a\u0000',
-      'a\nb',
-      'a\u007f',
-      '\u202eb',
-    ])
-      await expectUnasked({ [name]: value })
-    for (const value of ['e\u0301', '\ud800', 'a\u200bb', '\u2028', '\ufeffa']) await expectUnasked({ [name]: value })
-    // What reads like another id, or like none.
-    for (const value of [
-      ' ',
-      'a ',
-      ' a',
-      'a  b',
-      'a\u00a0',
-      'a\u3000b',
-      'a\ufe0f',
-      'a\u3164b',
-      '\u2800',
-      '\u034f',
-      'a\uffff',
-    ])
-      await expectUnasked({ [name]: value })
-    for (const value of [
-      'a'.repeat(256),
-      'é',
-      '日本',
-      'a b',
-      'a b c',
-      '🔑',
-      "' OR 1=1 --",
-      '../..',
-      '{"$ne":1}',
-      '__proto__',
-    ])
-      expect((await device.enrol({ [name]: value })).status).toBe(200)
-  })
+  it.each(['subject', 'principal_id'])(
+    '%s has 1 to 256 printable characters in Unicode normal form C',
+    async (name) => {
+      for (const value of [
+        undefined,
+        null,
+        1,
+        true,
+        [],
+        {},
+        '',
+        'a'.repeat(257),
+        'a\u0000',
+        'a\nb',
+        'a\u007f',
+        '\u202eb',
+      ])
+        await expectUnasked({ [name]: value })
+      for (const value of ['e\u0301', '\ud800', 'a\u200bb', '\u2028', '\ufeffa']) await expectUnasked({ [name]: value })
+      // What reads like another id, or like none.
+      for (const value of [
+        ' ',
+        'a ',
+        ' a',
+        'a  b',
+        'a\u00a0',
+        'a\u3000b',
+        'a\ufe0f',
+        'a\u3164b',
+        '\u2800',
+        '\u034f',
+        'a\uffff',
+      ])
+        await expectUnasked({ [name]: value })
+      for (const value of [
+        'a'.repeat(256),
+        'é',
+        '日本',
+        'a b',
+        'a b c',
+        '🔑',
+        "' OR 1=1 --",
+        '../..',
+        '{"$ne":1}',
+        '__proto__',
+      ])
+        expect((await device.enrol({ [name]: value })).status).toBe(200)
+    },
+  )
 
   it('principal_type', async () => {
     for (const value of [undefined, null, 'user', 'Device', 'device ', '', ['device'], { device: 1 }, 'constructor'])
@@ -119,7 +122,7 @@ describe('row 15: sizes and depths', () => {
       await expectUnasked({ attributes })
   })
 
-  it('just within', async () => {
+  it('at the limit', async () => {
     for (const attributes of [
       nested(5),
       keys(64),
@@ -137,7 +140,7 @@ describe('row 15: sizes and depths', () => {
     }
   })
 
-  it('identifiers and attributes that fit one by one, and not together', async () => {
+  it('identifiers and attributes that fit alone but not together', async () => {
     const id = '日'.repeat(256)
     const answer = await device.enrol({ subject: id, principal_id: id, attributes: { a: 'x'.repeat(4000) } })
     expectNamed(answer, 'InvalidRequest')
@@ -177,7 +180,7 @@ describe('row 16: names that poison', () => {
     expect(({} as Json)['polluted']).toBeUndefined()
   })
 
-  it('from a plugin they are a fault', async () => {
+  it('from a plugin they are reported as a fault', async () => {
     const poisoned = JSON.parse('{"a":{"__proto__":{"polluted":true}}}') as unknown
     server.double.verify = () => ({ ok: true, attributes: poisoned })
     expectNamed(await device.enrol(), 'Unavailable')
@@ -185,7 +188,7 @@ describe('row 16: names that poison', () => {
 })
 
 describe('row 17: attributes', () => {
-  it('status is ours alone', async () => {
+  it('status cannot be requested', async () => {
     for (const status of ['active', 'revoked', '', 1, {}])
       await expectUnasked({ attributes: { status } }, 'AttributesDenied')
   })
@@ -200,7 +203,7 @@ describe('row 17: attributes', () => {
       expect((await own.enrol({ attributes })).status).toBe(200)
   })
 
-  it('the second factor sees what is asked for, and what it grants is carried', async () => {
+  it('the second factor sees the requested attributes, and those it grants are attested', async () => {
     server.double.verify = () => ({ ok: true, attributes: { kyc_level: 1, status: 'mine', gone: undefined } })
     const { body } = await device.enrol({ attributes: { kyc_level: 3 } })
     const [asked] = server.double.asked
@@ -242,7 +245,7 @@ describe('row 18 and 28: a revocation is visible only after the second factor', 
 })
 
 describe('row 33 and 35: nobody learns which part was wrong', () => {
-  it('a wrong factor, an unknown subject and an unknown kind get identical responses', async () => {
+  it('a wrong factor, an unknown subject and an unknown kind get identical answers', async () => {
     const answers = [
       await device.enrol({ second_factor: { kind: 'word', value: 'wrong' } }),
       await device.enrol({ subject: 'nobody', second_factor: { kind: 'word', value: 'wrong' } }),
@@ -258,7 +261,7 @@ describe('row 33 and 35: nobody learns which part was wrong', () => {
     }
   })
 
-  it('the reason is for the audit log; somebody who still has to decide may be asked again', async () => {
+  it('the reason appears only in the audit log, and a pending decision may be requested again', async () => {
     server.double.verify = () => ({ ok: false, reason: 'it waits for a person', retryAfterSeconds: 7 })
     const answer = await device.enrol()
     expectNamed(answer, 'ApprovalPending')

@@ -22,7 +22,7 @@ import {
 setUpAndroid()
 
 describe('a key of a locked phone is accepted', () => {
-  it('in the TEE, with what the deployer says of it', async () => {
+  it('in the TEE, with the level that the deployer configured', async () => {
     expect(await askAbout({})).toEqual({
       ok: true,
       keyStorage: ['iso_18045_moderate'],
@@ -35,7 +35,7 @@ describe('a key of a locked phone is accepted', () => {
       },
     })
   })
-  it('in the StrongBox, and says so of the user only where hardware asks for them', async () => {
+  it('in the StrongBox, and reports user presence only if the hardware enforces it', async () => {
     const level = SecurityLevel.strongBox
     expect(await askAbout({ level })).toMatchObject({ ok: true, keyStorage: ['iso_18045_high'] })
     expect(await askAbout({ level })).not.toHaveProperty('userAuthentication')
@@ -183,7 +183,7 @@ describe('EV02: x5c that', () => {
     )
   })
 
-  it('is cut short anywhere, or followed by something, is refused and nothing else', async () => {
+  it('is truncated or extended anywhere is refused, without another error', async () => {
     const leaf = await phone.issue(describeAs())
     for (let length = 1; length < leaf.der.length; length += 29) {
       const x5c = [leaf.der.subarray(0, length).toString('base64'), ...x5cOf(phone.batch)]
@@ -193,7 +193,7 @@ describe('EV02: x5c that', () => {
 })
 
 describe('EV03: evidence about', () => {
-  it('another key than the one that is enrolled is refused', async () => {
+  it('a key other than the enrolled one is refused', async () => {
     const leaf = await phone.issue(describeAs())
     const other = await createCertificateKeys()
     const { publicJwk } = await createSelfSigned({ keys: other })
@@ -210,7 +210,7 @@ describe('EV03: evidence about', () => {
 })
 
 describe('EV06: a key that', () => {
-  it('an attested key has certified is refused: an issuer with a description is a device', async () => {
+  it('was certified by an attested key is refused, because an issuer with a description is a device', async () => {
     const device = await phone.batch.intermediate({
       subject: [{ CN: ['Android Keystore Key'] }],
       more: [extensionOf(describeAs())],
@@ -229,7 +229,7 @@ describe('EV07: a certificate on the revocation list', () => {
   const listed = (serial: string, status = 'REVOKED') => ({
     revocation_list: JSON.stringify({ entries: { [serial]: { status, reason: 'KEY_COMPROMISE' } } }),
   })
-  it.each(['REVOKED', 'SUSPENDED'])('ends the trust in what is under it: %s', async (status) => {
+  it.each(['REVOKED', 'SUSPENDED'])('invalidates the chain below it: %s', async (status) => {
     const leaf = await phone.issue(describeAs())
     for (const one of [phone.batch, leaf, phone.root]) {
       const serial = serialOf(one).replace(/^0+/, '')

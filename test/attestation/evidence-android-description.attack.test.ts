@@ -79,11 +79,11 @@ describe('EV04: a description that says', () => {
     expect(await askAbout(request)).toEqual(refused(reason))
   })
 
-  it('a root of trust in the list of software alone is refused', async () => {
+  it('a root of trust found only in the software list is refused', async () => {
     const rootOfTrust = new RootOfTrust({ deviceLocked: true, verifiedBootState: VerifiedBootState.verified })
     expect(await askAbout({ root: null, software: { rootOfTrust } })).toEqual(refused('the boot loader is unlocked'))
   })
-  it('an older system than the policy asks for is refused', async () => {
+  it('a system older than the policy requires is refused', async () => {
     expect(await askAbout({}, { min_os_version: 150_000, min_os_patch_level: 202_610 })).toMatchObject({ ok: true })
     expect(await askAbout({}, { min_os_version: 160_000 })).toEqual(refused('the version of the system is too old'))
     expect(await askAbout({}, { min_os_patch_level: 202_611 })).toEqual(
@@ -93,14 +93,14 @@ describe('EV04: a description that says', () => {
       refused('the version of the system is too old'),
     )
   })
-  it('a level that the deployer has not named is refused', async () => {
+  it('a level that the deployer has not listed is refused', async () => {
     const changes = { security_levels: { strong_box: high } }
     expect(await askAbout({}, changes)).toEqual(refused('the security level is trusted_environment'))
     expect(
       await askAbout({ level: SecurityLevel.strongBox, keymasterLevel: SecurityLevel.trustedEnvironment }, changes),
     ).toEqual(refused('the security level is trusted_environment'))
   })
-  it('a key that needs no user is refused where the policy asks for one', async () => {
+  it('a key without user authentication is refused where the policy requires it', async () => {
     const changes = { require_user_authentication: true }
     expect(await askAbout({}, changes)).toEqual(refused('the key can be used without the user'))
     const hardware = { noAuthRequired: undefined, userAuthType: 2 }
@@ -156,12 +156,12 @@ describe('EV05: an extension that', () => {
   it.each(rows)('%s is refused', async (_name, reason, extensions) => {
     expect(await askFor(await phone.issue(extensions()))).toEqual(refused(reason))
   })
-  it('is cut short anywhere is refused', async () => {
+  it('is truncated anywhere is refused', async () => {
     const whole = describeAs()
     for (let length = 0; length < whole.length; length += 17)
       expect(await askFor(await phone.issue(whole.subarray(0, length)))).toEqual(refused(unparsable))
   })
-  it('has a tag twice is refused', async () => {
+  it('repeats a tag is refused', async () => {
     // rootOfTrust once more, before the honest one: [704] is bf 85 40.
     const whole = describeAs({ root: { deviceLocked: false } })
     const at = whole.indexOf(Buffer.from([0xbf, 0x85, 0x40]))
@@ -229,7 +229,7 @@ describe('options', () => {
   ])('%s is a problem', async (_name, changes, message) => {
     expect(await faultsOf(changes)).toEqual([message])
   })
-  it('are those of the documents', async () => {
+  it('match the documentation', async () => {
     const blocks = [...readDocument('docs/attestation-evidence.md').matchAll(/^```yaml\n(plugins:\n[\s\S]*?)^```$/gm)]
     const plugins = blocks.flatMap(
       ([, yaml = '']) => (parse(yaml) as { plugins: { use: string; options: Json }[] }).plugins,

@@ -34,13 +34,13 @@ const askFor = async (request: Partial<AttestKeyRequest>, changes: Json = {}) =>
 const refused = (reason: string) => ({ ok: false, reason: `apple app attest: ${reason}` })
 const accepted = { ok: true, keyStorage: ['iso_18045_high'] }
 
-it('an application of the deployer is accepted, in the environment that is asked for', async () => {
+it('an application of the deployer is accepted in the required environment', async () => {
   expect(await askFor({})).toEqual({ ...accepted, details: { app_id: appId, environment: 'production' } })
   const settings = { environment: 'development', app_ids: ['A1B2C3D4E5.other', appId] }
   expect(await askFor({ data: { aaguid: development } }, settings)).toMatchObject(accepted)
 })
 
-it('without other roots the root is the one of Apple', async () => {
+it("the default root is Apple's", async () => {
   const root = new X509Certificate(appleRoot)
   expect(root.subject).toBe('CN=Apple App Attestation Root CA\nO=Apple Inc.\nST=California')
   expect(root.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(
@@ -116,23 +116,23 @@ describe('EV14: an attestation of Apple', () => {
     expect(await askFor(await request())).toEqual(refused(reason))
   })
 
-  it('for production is refused where development is asked for', async () => {
+  it('for production is refused where development is required', async () => {
     expect(await askFor({ data: { aaguid: production } }, { environment: 'development' })).toEqual(
       refused('it is not of the development environment'),
     )
   })
 
-  it('whose key says that a person was there is judged like any other', async () => {
+  it('whose key reports user presence is checked like any other', async () => {
     expect(await askFor({ data: { flags: flags.attested | flags.present } })).toMatchObject(accepted)
   })
 
-  it('cut short anywhere is refused and nothing else', async () => {
+  it('truncated anywhere is refused, without another error', async () => {
     const whole = Buffer.from(await phone.attestKey({ challenge, jkt }), 'base64')
     for (let length = 1; length < whole.length; length += 23)
       expect(await ask(whole.subarray(0, length).toString('base64'))).toMatchObject({ ok: false })
   })
 
-  it('with inserted bytes, or too long, is refused although the rest is valid', async () => {
+  it('with inserted bytes, or too long, is refused although it is otherwise valid', async () => {
     const whole = await phone.attestKey({ challenge, jkt })
     const long = await phone.attestKey({ challenge, jkt, object: { more: new Uint8Array(20_000) } })
     for (const one of [`${whole}*`, `\n${whole}`, long])
@@ -146,7 +146,7 @@ describe('EV14: an attestation of Apple', () => {
     ['nested deep', Buffer.alloc(10_000, 0x81).toString('base64')],
     ['a map that promises too much', Buffer.from('bbffffffffffffffff', 'hex').toString('base64')],
     ['too long', 'A'.repeat(24_577)],
-  ])('%s is none', async (_name, object) => {
+  ])('%s is not an attestation', async (_name, object) => {
     expect(await ask(object)).toEqual(refused('attestation_object is none'))
   })
 })
@@ -157,6 +157,6 @@ it.each<readonly [string, Json]>([
   ['an environment that there is not', { environment: 'sandbox' }],
   ['a root that is none', { roots: ['x'] }],
   ['a level that is none', { key_storage: ['high'] }],
-])('%s is a mistake of the options', async (_name, changes) => {
+])('%s is reported as an option mistake', async (_name, changes) => {
   await expect(askFor({}, changes)).rejects.toThrow('options')
 })

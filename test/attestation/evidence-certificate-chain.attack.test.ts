@@ -84,7 +84,7 @@ const ask = async (wishes: Wishes = {}) => {
 
 const refused = (reason: string) => ({ ok: false, reason: `certificate chain: ${reason}` })
 
-it('a key that the HSM certifies enrols, and renews', async () => {
+it('a key certified by the HSM enrols and renews', async () => {
   const value = String((await postJson(`${server.issuer}/challenge`, {})).body['attestation_challenge'])
   const evidence = { kind: 'certificate_chain', challenge: value, ...(await evidenceFor(value)) }
   const answer = await device.enrol({ evidence })

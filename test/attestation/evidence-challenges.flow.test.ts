@@ -22,13 +22,13 @@ const chip = (challenge: string) => ({ kind: 'chip', challenge, contains: challe
 const enrolWith = (evidence: unknown, by = device) => by.enrol({ evidence })
 
 describe('EV08: a challenge', () => {
-  it('passes once, for any holder', async () => {
+  it('is accepted once, for any holder', async () => {
     const challenge = await newChallenge()
     expect((await enrolWith(chip(challenge))).status).toBe(200)
     expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
     expectNamed(await enrolWith(chip(challenge), await server.device({ subject: 'bob' })), 'EvidenceInvalid')
   })
-  it('passes once of twenty that come at once', async () => {
+  it('is accepted once of twenty concurrent uses', async () => {
     const challenge = await newChallenge()
     const devices = await Promise.all(Array.from({ length: 20 }, (_, n) => server.device({ subject: `s${String(n)}` })))
     const answers = await Promise.all(devices.map((one) => enrolWith(chip(challenge), one)))
@@ -38,7 +38,7 @@ describe('EV08: a challenge', () => {
 })
 
 describe('EV11: an outage of the second factor', () => {
-  it('while it is used up gives the challenge back, to the same enrolment alone, once', async () => {
+  it('during consumption returns the challenge once, only to the same enrolment', async () => {
     const challenge = await newChallenge()
     server.double.consume = () => {
       throw new Unavailable('factor', 'no', 'connection refused')
@@ -50,7 +50,7 @@ describe('EV11: an outage of the second factor', () => {
     expect((await enrolWith(chip(challenge))).status).toBe(200)
     expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
   })
-  it('is a refusal, not an outage, where the factor was already used, and the challenge is gone', async () => {
+  it('is a refusal, not an outage, if the factor was already used, and the challenge is consumed', async () => {
     const challenge = await newChallenge()
     server.double.consume = () => false
     expectNamed(await enrolWith(chip(challenge)), 'SecondFactorFailed')

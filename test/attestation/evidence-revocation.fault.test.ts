@@ -37,7 +37,7 @@ const open = () => {
 const later = (seconds: number) => void (now += seconds * 1000)
 
 describe('the list of revoked certificates', () => {
-  it('is fetched once for all who wait, and again when it is too old', async () => {
+  it('is fetched once for all waiting requests, and again when it is too old', async () => {
     const revoked = open()
     const all = await Promise.all(Array.from({ length: 20 }, () => revoked()))
     for (const serials of all) expect([...serials]).toEqual(['ab'])
@@ -64,7 +64,7 @@ describe('the list of revoked certificates', () => {
     ['has a list of entries', jsonAnswer({ entries: [] })] as const,
     ['has serials that are none', list('not hexadecimal')] as const,
     ['is endless', textAnswer(Buffer.alloc(9 * 1024 * 1024, ' '))] as const,
-  ])('that %s: unavailable without an earlier one, and no empty list', async (_name, answer) => {
+  ])('that %s: unavailable without an earlier list, never taken for an empty one', async (_name, answer) => {
     if (answer === undefined) throw new Error('no such answer')
     const revoked = open()
     site.answer = answer
@@ -72,7 +72,7 @@ describe('the list of revoked certificates', () => {
     site.answer = list('ab')
     expect([...(await revoked())]).toEqual(['ab'])
   })
-  it('that was good serves for its time, asks seldom, and then no more', async () => {
+  it('stays in use until it expires, with rare retries', async () => {
     const revoked = open()
     await revoked()
     site.answer = noAnswers['answers 500'] ?? expect.unreachable()
@@ -84,7 +84,7 @@ describe('the list of revoked certificates', () => {
     later(1)
     await expect(revoked()).rejects.toBeInstanceOf(Unavailable)
   })
-  it('is not made younger by a clock that is set back', async () => {
+  it('does not become fresh again when the clock is set back', async () => {
     const revoked = open()
     await revoked()
     later(-20_000)

@@ -42,12 +42,12 @@ describe('a registration', () => {
       details: { aaguid: model, format: 'packed', user_verified: true },
     })
   })
-  it('without verification of the user says nothing of it, where the policy does not ask for it', async () => {
+  it('without user verification reports none where the policy does not require it', async () => {
     const answer = await askFor(unverified, { require_user_verification: false })
     expect(answer).toMatchObject({ ok: true, keyStorage: levels.key_storage, details: { user_verified: false } })
     expect(answer).not.toHaveProperty('userAuthentication')
   })
-  it('by a key whose own certificate is named is accepted, until that has expired, and no other', async () => {
+  it('by a key whose own certificate is configured is accepted until that expires, and no other is', async () => {
     const keys = await createCertificateKeys()
     const ownOf = (notAfter: Date, one = keys) => authenticator.root.issue({ eku: null, keys: one, notAfter })
     const [soon, past] = [new Date(Date.now() + 60_000), new Date(Date.now() - 60_000)]
@@ -144,11 +144,11 @@ describe('EV15: a registration', () => {
   it.each(rows)('%s is refused', async (_name, reason, request) => {
     expect(await askFor(await request())).toEqual(refused(reason))
   })
-  it('of another model than the policy says is refused', async () => {
+  it('of a model that the policy does not list is refused', async () => {
     expect(await askFor({}, { aaguids: [model.replace('0102', 'ffff')] })).toEqual(refused('the model is another one'))
   })
 
-  it('cut short, nested deep or of promises is refused and nothing else', async () => {
+  it('that is truncated, deeply nested or made of promises is refused, without another error', async () => {
     const whole = await authenticator.register({ challenge, jkt })
     const response = whole['response'] as Record<string, string>
     const withObject = (object: Buffer) =>
@@ -159,7 +159,7 @@ describe('EV15: a registration', () => {
     for (const one of [Buffer.alloc(10_000, 0x81), Buffer.from('bbffffffffffffffff', 'hex'), Buffer.of(0xf6)])
       expect(await withObject(one)).toEqual(refused(notRight))
   })
-  it.each([undefined, null, 'text', [], 7])('that is %j is none', async (credential) => {
+  it.each([undefined, null, 'text', [], 7])('that is %j is not a registration', async (credential) => {
     expect(await ask(credential)).toEqual(refused('credential is no answer of a registration'))
   })
 })
@@ -170,6 +170,6 @@ it.each<readonly [string, Json]>([
   ['no origin', { origins: [] }],
   ['a model that is none', { aaguids: ['yubikey'] }],
   ['a root that is none', { roots: ['x'] }],
-])('%s is a mistake of the options', async (_name, changes) => {
+])('%s is reported as an option mistake', async (_name, changes) => {
   await expect(askFor({}, changes)).rejects.toThrow('options')
 })

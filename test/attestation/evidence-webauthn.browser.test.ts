@@ -108,7 +108,7 @@ describeWith('chromium', 'a page with an authenticator', (executablePath) => {
       return device.attestation()
     }, wishes)
 
-  it('enrols a key that no script can read, and its attestation says how', async () => {
+  it('enrols a key that no script can read, and attests how it is protected', async () => {
     expect(decodeJws(await enrol()).payload).toMatchObject({
       did: 'laptop-1',
       key_storage: ['https://bank.example/keys'],

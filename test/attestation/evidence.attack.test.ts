@@ -43,8 +43,8 @@ const attestationOf = async (answer: AttestationAnswer, by = device): Promise<Js
 
 const claims = 'iss sub iat nbf exp jti cnf did principal_type att'.split(' ')
 
-describe('evidence that is right', () => {
-  it('is in the attestation as the plugin says, and so in each renewal', async () => {
+describe('valid evidence', () => {
+  it('appears in the attestation as the plugin describes it, and in each renewal', async () => {
     server.double.evidence = () => ({
       ok: true,
       keyStorage: ['iso_18045_high'],
@@ -64,10 +64,10 @@ describe('evidence that is right', () => {
     server.double.evidence = () => ({ ok: true })
     expect(Object.keys(await attestationOf(await enrolWith(chip(await newChallenge()))))).toEqual(claims)
   })
-  it('is optional, and what is issued without it is what it was', async () => {
+  it('is optional, and without it the attestation is unchanged', async () => {
     expect(Object.keys(await attestationOf(await device.enrol()))).toEqual(claims)
   })
-  it('is what the plugin was given, with key and principal', async () => {
+  it('reaches the plugin, with key and principal', async () => {
     let seen: { context?: EvidenceContext; evidence?: unknown } = {}
     server.double.evidence = (context, evidence) => {
       seen = { context, evidence }
@@ -80,7 +80,7 @@ describe('evidence that is right', () => {
     const principal = { subject: 'alice', principalId: 'phone-1', principalType: 'device' }
     expect(seen.context).toMatchObject({ principal, jwk: device.jwk, jkt: device.jkt, challenge })
   })
-  it('is in the audit log by its kind and what the plugin tells of it', async () => {
+  it("is in the audit log with its kind and the plugin's description", async () => {
     const who = await server.device({ subject: 'audited' })
     server.double.evidence = () => ({ ok: true, details: { model: 'C1' } })
     await enrolWith(chip(await newChallenge(), { proof: secret }), who)
@@ -93,14 +93,14 @@ describe('evidence that is right', () => {
     ])
     expect(JSON.stringify(lines)).not.toContain(secret)
   })
-  it('means nothing where no plugin reads it', async () => {
+  it('is ignored where no plugin reads it', async () => {
     const other = await plain.device()
     expect(Object.keys(await attestationOf(await other.enrol({ evidence: chip('x') }), other))).toEqual(claims)
   })
 })
 
 describe('EV08: a challenge', () => {
-  it('of another issuer, or of nobody, is refused before the plugin is asked', async () => {
+  it('of another issuer, or of none, is refused before the plugin is called', async () => {
     server.double.evidence = () => expect.unreachable()
     const own = await newChallenge()
     const changed = `${own.slice(0, 71)}${own.endsWith('A') ? 'B' : 'A'}`
@@ -112,12 +112,12 @@ describe('EV08: a challenge', () => {
     server.host.later(301_000)
     expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
   })
-  it('that the evidence does not contain is refused, and stays', async () => {
+  it('that the evidence does not contain is refused, and remains valid', async () => {
     const challenge = await newChallenge()
     expectNamed(await enrolWith(chip(challenge, { contains: await newChallenge() })), 'EvidenceInvalid')
     expect((await enrolWith(chip(challenge))).status).toBe(200)
   })
-  it('stays where the second factor is wrong, and the plugin is not asked', async () => {
+  it('remains valid when the second factor is wrong, and the plugin is not called', async () => {
     const challenge = await newChallenge()
     server.double.evidence = () => expect.unreachable()
     const second_factor = { kind: 'word', value: 'wrong' }
@@ -139,7 +139,7 @@ describe('EV09: evidence of another shape', () => {
     ['with an empty kind', { kind: '', challenge: 'x' }],
     ['with a kind of 65 characters', { kind: 'k'.repeat(65), challenge: 'x' }],
     ['with a name that poisons', JSON.parse('{"kind":"chip","challenge":"x","__proto__":{"ok":true}}')],
-  ])('%s is a mistake of the request', async (_name, evidence) => {
+  ])('%s is an invalid request', async (_name, evidence) => {
     const raw = JSON.stringify({ ...device.enrolment(), evidence })
     expectNamed(await postJson(`${server.issuer}/enrol`, raw), 'InvalidRequest')
   })
@@ -149,11 +149,11 @@ describe('EV09: evidence of another shape', () => {
       expectNamed(await enrolWith({ ...chip(await newChallenge()), kind }), 'EvidenceInvalid')
     },
   )
-  it('of more than the body may be is refused unread', async () => {
+  it('larger than the body limit is refused unread', async () => {
     const answer = await enrolWith(chip(await newChallenge(), { x5c: ['A'.repeat(40_000)] }))
     expect(answer.status).toBe(413)
   })
-  it('nested deep is a mistake of the request', async () => {
+  it('that is deeply nested is an invalid request', async () => {
     const nested = `${'['.repeat(5000)}${']'.repeat(5000)}`
     const raw = `${JSON.stringify(device.enrolment()).slice(0, -1)},"evidence":{"kind":"chip","challenge":"x","deep":${nested}}}`
     expectNamed(await postJson(`${server.issuer}/enrol`, raw), 'InvalidRequest')
@@ -200,7 +200,7 @@ describe('EV10: a verifier that', () => {
     server.double.evidence = () => ({ ok: true })
     expect((await enrolWith(sent)).status).toBe(200)
   })
-  it('said something of the evidence is not quoted in the log', () => {
+  it('mentions the evidence in its error is not quoted in the log', () => {
     const written = logged.map((line) =>
       line instanceof Error ? `${line.message}${String(line.stack)}` : JSON.stringify(line),
     )

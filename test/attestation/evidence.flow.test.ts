@@ -56,7 +56,7 @@ describe('a phone', () => {
     const evidence = { kind: 'android_key', challenge, x5c: x5cOf(leaf, phone.batch) }
     expectNamed(await device.enrol({ evidence }), 'EvidenceInvalid')
   })
-  it('without evidence does not, and a service does where the policy is for devices', async () => {
+  it('without evidence does not, but a service does if the policy is for devices', async () => {
     const device = await server.device()
     expectNamed(await device.enrol(), 'EvidenceRequired')
     const service = await server.device({ principal_type: 'service', principal_id: 'batch' })

@@ -63,7 +63,7 @@ describe('an attestation as a subject token', () => {
     expect((await server.show(device, changed({}))).status).toBe(200)
   })
 
-  it('gives an access token that is bound to the attested key, names the principal and ends with the attestation', async () => {
+  it('yields an access token that is bound to the attested key, names the principal and ends with the attestation', async () => {
     const end = now() + 40
     const { status, body } = await server.show(device, changed({ exp: end }))
     expect(status).toBe(200)
@@ -99,7 +99,7 @@ describe('an attestation as a subject token', () => {
     expectRefusal(await server.exchange(fleet, {}, await server.proof(device)), 400, 'invalid_request')
   })
 
-  it('XA02 of another type, an access token, or a type that lies', async () => {
+  it('XA02 of another type, an access token, or a mislabelled type', async () => {
     for (const typ of ['at+jwt', 'JWT', undefined, 'oauth-client-attestation+jwt', 'text/device-attestation+jwt'])
       await expectInvalid(changed({}, { typ }))
     const { body } = await server.show(device, attestation)
@@ -158,7 +158,7 @@ describe('an attestation as a subject token', () => {
     expectRefusal(await rotated.show(own, old), 400, 'invalid_request')
   })
 
-  it('XA04 claims that no attestation of ours has', async () => {
+  it('XA04 claims that no attestation of this issuer has', async () => {
     for (const cnf of [undefined, {}, { jkt: '' }, { jwk: device.jwk }, { jkt: [device.jkt] }])
       await expectInvalid(changed({ cnf }))
     for (const claims of [{ did: undefined }, { principal_type: 'person' }, { sub: 1 }, { jti: 'x' }])
@@ -186,7 +186,7 @@ describe('an attestation as a subject token', () => {
       )
   })
 
-  it('XA07 a principal that is revoked, or whose status nobody can tell', async () => {
+  it('XA07 a principal that is revoked, or whose status is unavailable', async () => {
     server.double.current = (_question, refuse) => refuse('revoked by command')
     expectRefusal(await server.show(device, attestation), 400, 'invalid_grant')
     expect(server.double.questions.at(-1)).toEqual({
@@ -217,7 +217,7 @@ describe('an attestation as a subject token', () => {
     expect((await server.exchange(fleet, { subject_token: attestation }, proof)).status).toBe(200)
   })
 
-  it('XA08 a client without the right, for this type of principal, or that proves nothing', async () => {
+  it('XA08 a client that is not allowed to, not for this type of principal, or that does not authenticate', async () => {
     expectRefusal(await server.show(device, attestation, withoutPolicy), 400, 'invalid_request')
     expectRefusal(await server.show(device, attestation, servicesOnly), 400, 'invalid_request')
     const asPublic = {

@@ -119,11 +119,11 @@ describe('row 34: a second factor that', () => {
   })
 })
 
-describe('attributes that do not fit beside long identifiers', () => {
+describe('attributes that are too large beside long identifiers', () => {
   const ids = { subject: '日'.repeat(256), principal_id: '本'.repeat(256) }
   const most = { a: 'x'.repeat(4000) }
 
-  it('are the fault of the factor that granted them, of the provider that gave them, or of who asked for them', async () => {
+  it('are blamed on the factor that granted them, the provider that supplied them, or the caller that requested them', async () => {
     expectNamed(await device.enrol({ ...ids, attributes: most }), 'InvalidRequest')
 
     server.double.verify = () => ({ ok: true, attributes: most })
@@ -140,7 +140,7 @@ describe('attributes that do not fit beside long identifiers', () => {
   })
 })
 
-describe('using a factor up, when it', () => {
+describe('consuming a factor, when it', () => {
   it.each(faultsBut('returns true', 'returns false'))('%s: 503', async (_name, consume) => {
     server.double.consume = consume
     expectFault(await device.enrol())
@@ -148,14 +148,14 @@ describe('using a factor up, when it', () => {
     await device.attest()
   })
 
-  it('says false: refused, without a challenge', async () => {
+  it('returns false: refused, without a challenge', async () => {
     server.double.consume = () => Promise.resolve(false)
     const answer = await device.enrol()
     expectNamed(answer, 'SecondFactorFailed')
     expect(answer.body).not.toHaveProperty('challenge')
   })
 
-  it('is asked once, and only when nothing else can refuse', async () => {
+  it('is called once, and only when nothing else can refuse', async () => {
     let used = 0
     server.double.consume = () => Promise.resolve(++used > 0)
     server.double.current = () => undefined
@@ -214,7 +214,7 @@ describe('row 27: a status provider that', () => {
       expectNamed(answer, 'PrincipalRevoked')
   })
 
-  it('gives attributes: a renewal carries them, an enrolment what was granted', async () => {
+  it('returns attributes: a renewal contains them, an enrolment those that were granted', async () => {
     server.double.current = () => ({ tier: 'gold', status: 'theirs' })
     const first = await device.attest()
     expect(decodeJws(first).payload['att']).toEqual({ model: 'P1', status: 'active' })
@@ -224,7 +224,7 @@ describe('row 27: a status provider that', () => {
     expect(decodeJws(await device.renew(second)).payload['att']).toEqual({ status: 'active' })
   })
 
-  it('is asked with who, which key and which step', async () => {
+  it('is called with the principal, the key and the step', async () => {
     await device.renew(await device.attest())
     const { questions, enrolments } = server.double
     expect(questions.map(({ step }) => step)).toEqual(['enrolment', 'enrolment', 'renewal', 'renewal'])

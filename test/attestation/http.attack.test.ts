@@ -103,7 +103,7 @@ describe.each(paths)('row 42 to 44: %s', (path) => {
     expectNamed(await postJson(`${server.issuer}${path}?challenge=x`, {}), 'InvalidRequest')
   })
 
-  it('no other origin reads an answer, and a cookie means nothing', async () => {
+  it('no other origin can read an answer, and cookies are ignored', async () => {
     const headers = { origin: 'https://evil.example', cookie: 'session=x', 'sec-fetch-site': 'cross-site' }
     expectUncached(await postJson(server.issuer + path, {}, headers))
     const preflight = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
@@ -113,7 +113,7 @@ describe.each(paths)('row 42 to 44: %s', (path) => {
   })
 })
 
-it('row 44: good answers are kept by no cache either', async () => {
+it('row 44: successful answers are not cacheable either', async () => {
   const device = await server.device()
   const enrolled = await device.enrol()
   const completed = await device.complete(enrolled.body['challenge'])
@@ -133,7 +133,7 @@ it('charset and case of the media type', async () => {
   }
 })
 
-it('paths that are nearly ours', async () => {
+it('near misses of paths are refused', async () => {
   for (const path of [
     '/enrol/',
     '/Enrol',
@@ -146,7 +146,7 @@ it('paths that are nearly ours', async () => {
     expect((await postJson(server.issuer + path, {})).status).toBe(404)
 })
 
-it('the ceremony lies under an issuer with a path', async () => {
+it('the ceremony works under an issuer with a path', async () => {
   await using below = await startAttestationServer({
     configure: (written) => ({ ...written, issuer: `${String(written['issuer'])}/op` }),
   })

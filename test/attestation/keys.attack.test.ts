@@ -26,7 +26,7 @@ describe('row 7: private and symmetric members', () => {
     for (const value of ['AAAA', '', null, [], 'A'.repeat(43)]) await expectRefused({ ...device.jwk, [name]: value })
   })
 
-  it('a whole private key: the client learns that it is burnt, and no log has it', async () => {
+  it('a whole private key: the client learns that it is compromised, and no log contains it', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const jwk = privateKey.export({ format: 'jwk' })
     const answer = await device.enrol({ public_jwk: jwk })
@@ -134,7 +134,7 @@ describe('row 9: other spellings of the same key', () => {
     }
   })
 
-  it('of one key there is one thumbprint, whatever stands beside its members', async () => {
+  it('one key has one thumbprint, whatever other members it has', async () => {
     const jwk = { alg: 'ES256', use: 'sig', key_ops: ['verify'], ext: true, kid: 'mine', ...device.jwk }
     const { body } = await device.enrol({ public_jwk: jwk })
     const attestation = String((await device.complete(body['challenge'])).body['attestation'])
@@ -171,7 +171,7 @@ describe('row 10: members that contradict', () => {
   ])('%j', async (members) => expectRefused({ ...device.jwk, ...members }))
 })
 
-it('row 6: what a caller says of the thumbprint is ignored', async () => {
+it('row 6: a thumbprint from the caller is ignored', async () => {
   const other = (await server.device()).jkt
   const injected = { requested_cnf_jkt: other, cnf: { jkt: other }, jkt: other, jti: 'x', iss: 'x', aud: 'x', exp: 1 }
   const { body, status } = await device.enrol({

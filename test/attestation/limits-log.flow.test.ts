@@ -5,7 +5,7 @@ import { expectNamed, startAttestationServer } from '../support/server/attestati
 
 const limits = { address_per_minute: 1000, key_per_minute: 1000, subject_per_minute: 1, principal_free: 1000 }
 
-it('a subject at its limit is in the log, one line a minute, and not more than ten subjects', async () => {
+it('a subject at its limit is logged once a minute, for at most ten subjects', async () => {
   const lines: JsonObject[] = []
   // A store has warnings of its own.
   const keep = (_message: string, fields: JsonObject = {}) => void ('limit' in fields && lines.push(fields))

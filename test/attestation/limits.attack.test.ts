@@ -20,7 +20,7 @@ const hits = async ({ host }: Awaited<ReturnType<typeof startAttestationServer>>
 }
 
 describe('row 31: guesses', () => {
-  it('at one principal wait longer and longer, for unknown ones alike, and the factor hears of none that waits', async () => {
+  it('at one principal wait longer and longer, also for unknown ones, and the factor is not called meanwhile', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, principal_free: 3 } })
     for (const subject of ['alice', 'nobody']) {
       const device = await server.device({ subject, ...word('wrong') })
@@ -37,7 +37,7 @@ describe('row 31: guesses', () => {
     }
   })
 
-  it('a success forgets them', async () => {
+  it('a success clears them', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, principal_free: 3 } })
     const device = await server.device()
     for (let round = 0; round < 3; round++) {
@@ -58,7 +58,7 @@ describe('row 31: guesses', () => {
     await expect.poll(() => server.refusals()).toEqual(Array(4).fill('SecondFactorFailed'))
   })
 
-  it('at one subject under many ids', async () => {
+  it('at one subject under many ids are counted together', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, subject_per_minute: 5 } })
     atMinute(server)
     for (let count = 0; count < 5; count++)
@@ -75,7 +75,7 @@ describe('row 31: guesses', () => {
 })
 
 describe('row 26: renewals that someone else requests', () => {
-  it('one key from one address has a limit per minute; other keys and started ceremonies are unaffected', async () => {
+  it('one key from one address has a limit per minute, without affecting other keys and started ceremonies', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, key_per_minute: 4 } })
     const [device, other] = [await server.device(), await server.device({ subject: 'bob' })]
     const [attestation, others] = [await device.attest(), await other.attest()]
@@ -105,7 +105,7 @@ describe('row 26: renewals that someone else requests', () => {
     await device.renew(attestation)
   })
 
-  it('a copied request uses up nothing from another address', async () => {
+  it('a copied request from another address does not use up the limit', async () => {
     await using server = await startAttestationServer({
       limits: { ...wide, key_per_minute: 2 },
       configure: (written) => ({ ...written, trusted_proxies: ['127.0.0.0/8'] }),
@@ -169,7 +169,7 @@ describe('one address', () => {
     expect((await ask('203.0.113.77')).status).toBe(200)
   })
 
-  it('row 47: waiting clients get different times', async () => {
+  it('row 47: waiting clients get different Retry-After times', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 1 } })
     atMinute(server)
     await postJson(`${server.issuer}/challenge`, {})
@@ -179,11 +179,11 @@ describe('one address', () => {
   })
 })
 
-describe('what costs before anything is proved', () => {
+describe('cost before anything is proved', () => {
   const garbage = { attestation: 'a.b.c', public_jwk: {}, challenge: 'x', challenge_signature: 'x.y.z' }
 
   it.each(['/enrol', '/enrol/complete', '/reissue', '/challenge'])(
-    'garbage at %s counts, and only the metrics have what is over the limit',
+    'garbage at %s counts, and requests over the limit appear only in the metrics',
     async (path) => {
       await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 10 } })
       atMinute(server)
@@ -197,7 +197,7 @@ describe('what costs before anything is proved', () => {
     },
   )
 
-  it('an address completes as often as it begins, and completions leave the beginning alone', async () => {
+  it('an address may complete as often as it begins, and completions do not count as beginnings', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 6 } })
     atMinute(server)
     const device = await server.device()
@@ -210,7 +210,7 @@ describe('what costs before anything is proved', () => {
 })
 
 describe('signatures for one key', () => {
-  it('are limited per minute over all addresses together, however many requests have its challenge', async () => {
+  it('are limited per minute across all addresses, however many requests contain its challenge', async () => {
     await using server = await startAttestationServer({
       limits: { ...wide, key_per_minute: 4 },
       configure: (written) => ({ ...written, trusted_proxies: ['127.0.0.0/8'] }),
@@ -241,7 +241,7 @@ describe('signatures for one key', () => {
 })
 
 describe('values of /challenge', () => {
-  it('pass once over all processes, in their time, unchanged', async () => {
+  it('are accepted once across all processes, before they expire, unchanged', async () => {
     await using server = await startAttestationServer()
     const { secrets, usedEvidenceChallenges: redeemed, returnedEvidence: returned } = collectionsOf(server.host.store)
     const another = () =>

@@ -103,7 +103,7 @@ describe('the store', () => {
     ),
   )
 
-  it('a factor whose use could not be remembered', async () => {
+  it('a factor whose use could not be stored', async () => {
     server.double.consume = () => Promise.reject(new Error('the claim was not written'))
     expectNamed(await device.enrol(), 'Unavailable')
     server.double.consume = () => Promise.resolve(true)
@@ -130,7 +130,7 @@ describe('the audit log (F34)', () => {
     )
   })
 
-  it('after it: no attestation goes out that is not recorded', async () => {
+  it('after it: no attestation leaves unrecorded', async () => {
     const challenge = await device.challenge()
     lost.add('attestation.issued')
     const answer = await device.complete(challenge)
@@ -206,7 +206,7 @@ describe('the signer', () => {
     },
   )
 
-  it('down while another key is enrolled: the earlier one is renewed until that is done', async () => {
+  it('down while another key is enrolled: the earlier one is renewed until then', async () => {
     await using broken = await startBroken([{ use: 'plugins/attestation/registry' }])
     const [before, after] = [await broken.device(), await broken.device()]
     const first = await before.attest()

@@ -36,7 +36,7 @@ describe('row 11: algorithms', () => {
     await expectBurnt(by384('ES256'))
   })
 
-  it('the algorithm comes back in no answer', async () => {
+  it('no answer repeats the algorithm', async () => {
     const challenge = await device.challenge()
     const answer = await device.complete(challenge, await device.sign({ challenge }, { alg: 'evil-algorithm' }))
     expect(answer.text).not.toContain('evil')
@@ -87,7 +87,7 @@ describe('row 12: spellings of a JWS', () => {
     (header) => expectBurnt((challenge) => device.sign({ challenge }, { alg: 'ES256', ...header })),
   )
 
-  it('members that come twice, in header and payload', async () => {
+  it('repeated members, in header and payload', async () => {
     await expectBurnt((challenge) => device.sign(`{"challenge":"x","challenge":"${challenge}"}`))
     await expectBurnt((challenge) => device.sign(`{"challenge":"${challenge}","ch\\u0061llenge":"x"}`))
   })
@@ -96,7 +96,7 @@ describe('row 12: spellings of a JWS', () => {
     expectBurnt(() => device.sign(payload)),
   )
 
-  it('other members of the payload mean nothing', async () => {
+  it('other members of the payload are ignored', async () => {
     const challenge = await device.challenge()
     const signature = await device.sign({ challenge, sub: 'mallory', jti: 'x', cnf: { jkt: 'x' } })
     expect((await device.complete(challenge, signature)).status).toBe(200)

@@ -60,7 +60,7 @@ describe(`challenges at ${processes} processes on one store`, () => {
   )
 
   it(
-    'the same race finds a store without the atomic predicate out',
+    'the same race detects a store without the atomic predicate',
     async () => {
       const broken = fileURLToPath(new URL('../support/load/races-http/broken-server.ts', import.meta.url))
       const { score } = await race((file) => ['--import', 'tsx', broken, file], 40)

@@ -34,7 +34,7 @@ const lastReason = async () => (await server.audit()).at(-1)?.['reason']
 const revoked = { status: 403, body: { error: 'access_denied', error_code: 'PrincipalRevoked' } }
 
 describe('the registry', () => {
-  it('writes down who was enrolled, with what was granted', async () => {
+  it('records the enrolled principal with the granted attributes', async () => {
     const id = newId()
     const device = await newDevice({ principal_id: id, attributes: { model: 'P2' } })
     await device.challenge()
@@ -50,7 +50,7 @@ describe('the registry', () => {
     })
   })
 
-  it('ends renewals of who is revoked at once, also between challenge and completion, and gives them back', async () => {
+  it('stops renewals of a revoked principal at once, also between challenge and completion, until it is restored', async () => {
     const id = newId()
     const device = await newDevice({ principal_id: id })
     const attestation = await device.attest()
@@ -68,7 +68,7 @@ describe('the registry', () => {
     expect(decodeJws(await device.renew(attestation)).payload['did']).toBe(id)
   })
 
-  it('revokes one principal: not the same id of another type or subject', async () => {
+  it('revokes one principal, not the same id of another type or subject', async () => {
     const registryOf = { subject: 'alice', principalId: newId(), principalType: 'device' } as const
     const device = await newDevice({ principal_id: registryOf.principalId })
     const service = await newDevice({ principal_id: registryOf.principalId, principal_type: 'service' })
@@ -78,7 +78,7 @@ describe('the registry', () => {
     expect((await service.reissue(second)).status).toBe(200)
   })
 
-  it('has one key for each principal: a later full enrolment ends renewals of the earlier key', async () => {
+  it('keeps one key per principal: a later full enrolment ends renewals of the earlier key', async () => {
     const id = newId()
     const [before, after] = [await newDevice({ principal_id: id }), await newDevice({ principal_id: id })]
     const first = await before.attest()
@@ -89,7 +89,7 @@ describe('the registry', () => {
     expect(await lastReason()).toBe('another key has replaced it')
   })
 
-  it('refuses the renewal of who is not in it', async () => {
+  it('refuses the renewal of an unknown principal', async () => {
     const id = newId()
     const device = await newDevice({ principal_id: id })
     const attestation = await device.attest()
@@ -121,7 +121,7 @@ describe('the registry', () => {
 })
 
 describe('an id of a device', () => {
-  it('belongs to the subject that enrolled it first; only who passed the second factor learns it', async () => {
+  it('belongs to the subject that enrolled it first, which only a caller that passed the second factor learns', async () => {
     const id = newId()
     const device = await newDevice({ principal_id: id })
     await device.attest()
@@ -132,7 +132,7 @@ describe('an id of a device', () => {
     expect((await device.enrol()).status).toBe(200)
   })
 
-  it('goes to one of many subjects that enrol it at once', async () => {
+  it('is given to one of many subjects that enrol it at once', async () => {
     const id = newId()
     const devices = await Promise.all(
       Array.from({ length: 12 }, (_, index) => newDevice({ principal_id: id, subject: `subject-${String(index)}` })),
@@ -150,7 +150,7 @@ describe('an id of a device', () => {
     expect(enrolled.map(({ enrolment }) => enrolment?.principal.subject)).toEqual([`subject-${String(winner)}`])
   })
 
-  it('goes to the next subject when it is released; the attestation of the one before is not renewed', async () => {
+  it('is available to the next subject once released; the previous attestation is not renewed', async () => {
     const id = newId()
     const before = await newDevice({ principal_id: id })
     const attestation = await before.attest()
@@ -165,7 +165,7 @@ describe('an id of a device', () => {
     expect(await before.enrol()).toMatchObject(revoked)
   })
 
-  it('stays while its subject has it as the other type too', async () => {
+  it('stays taken while its subject has it as the other type', async () => {
     const id = newId()
     await (await newDevice({ principal_id: id })).attest()
     const service = await newDevice({ principal_id: id, principal_type: 'service' })
@@ -177,7 +177,7 @@ describe('an id of a device', () => {
     expect(await registry.findOwner(id)).toBeUndefined()
   })
 
-  it('is released by repeating what an outage stopped; a revocation stays', async () => {
+  it('is released by repeating the interrupted command, without undoing a revocation', async () => {
     const principal = principalOf(newId())
     await registry.claimId(principal)
     await registry.revoke({ principal, revokedAt: 1 })
@@ -186,7 +186,7 @@ describe('an id of a device', () => {
     expect((await registry.find(principal)).revokedAt).toBe(1)
   })
 
-  it('may belong to several where the option says so', async () => {
+  it('may belong to several subjects if the option allows it', async () => {
     await using shared = await startFactorServer([
       doublePlugin({ name: 'registry-shared' }),
       { use: 'plugins/attestation/registry', options: { unique_principal_id: false } },

@@ -45,7 +45,7 @@ it('the forgery is as good as an attestation of ours while nothing in it is wron
 })
 
 describe('row 19: in time', () => {
-  it('expired: there is no grace, although clocks may differ', async () => {
+  it('expired: no grace, although clocks may differ', async () => {
     for (const exp of [now(), now() - 1, now() - 3600, 0]) await expectInvalid(changed({ exp }))
     for (const exp of [undefined, null, 'soon', 1.5, -1]) await expectInvalid(changed({ exp }))
     expect((await device.reissue(changed({ exp: now() + 30 }))).status).toBe(200)
@@ -62,7 +62,7 @@ describe('row 19: in time', () => {
     server.double.reset()
   })
 
-  it('expired within reissue_grace_secs, by key and status as ever; and not a second longer', async () => {
+  it('expired within reissue_grace_secs: renewed as usual, and not a second later', async () => {
     await using patient = await startAttestationServer({ section: { reissue_grace_secs: 3600 }, status: true })
     const own = await patient.device()
     const old = await own.attest()
@@ -96,7 +96,7 @@ describe('row 22 and 23: signed by another key, or in another way', () => {
       await expectInvalid(changed({ iss }))
   })
 
-  it('another key, another name of the key, keys in the header', async () => {
+  it('another key, another kid, keys in the header', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const { header, payload } = decodeJws(attestation)
     const jwk = publicKey.export({ format: 'jwk' })
@@ -169,13 +169,13 @@ describe('row 20: other types and shapes under our key', () => {
 })
 
 describe('row 24: another key', () => {
-  it('of somebody else', async () => {
+  it('of another principal', async () => {
     const stranger = await server.device()
     expectNamed(await stranger.reissue(attestation), 'KeyNotBound')
     expect(server.double.questions).toHaveLength(0)
   })
 
-  it('row 7 to 10: what is no key', async () => {
+  it('row 7 to 10: malformed keys', async () => {
     const { x, y } = device.jwk
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const bad = [{}, { ...device.jwk, d: 'AAAA' }, { ...device.jwk, x: `${x}=` }, { ...device.jwk, y: x, x: y }]
@@ -186,7 +186,7 @@ describe('row 24: another key', () => {
     expect(server.double.questions).toHaveLength(0)
   })
 
-  it('who is renewed stands in the attestation alone', async () => {
+  it('only the attestation says who is renewed', async () => {
     const injected = {
       principal_type: 'service',
       subject: 'mallory',
@@ -206,7 +206,7 @@ describe('row 24: another key', () => {
 })
 
 describe('row 25: what a refusal costs', () => {
-  it('neither the store nor the status provider hears of garbage', async () => {
+  it('garbage reaches neither the store nor the status provider', async () => {
     // Its clock was never set forward, so it collects nothing meanwhile.
     await using quiet = await startAttestationServer({ status: true })
     const own = await quiet.device()
@@ -247,7 +247,7 @@ describe('row 29: renewals end', () => {
   })
 })
 
-it('a renewal repeats: each challenge is another, each good once', async () => {
+it('a renewal can be repeated: each challenge is different and valid once', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => device.reissue(attestation)))
   const challenges = answers.map(({ body }) => String(body['challenge']))
   expect(new Set(challenges).size).toBe(10)

@@ -58,7 +58,7 @@ describe('the ceremony', () => {
     expect(await Promise.all([attestation, renewed, others].map(statusOf))).toEqual([1, 1, 0])
   })
 
-  it('what could not be revoked is 503, and revoked when the device asks again', async () => {
+  it('a failed revocation is 503, and is completed when the device asks again', async () => {
     const device = await server.device()
     const attestation = await device.attest()
     server.double.current = () => undefined
@@ -73,7 +73,7 @@ describe('the ceremony', () => {
 })
 
 describe('a list', () => {
-  it('SL11 is no attestation', async () => {
+  it('SL11 is not accepted as an attestation', async () => {
     const device = await server.device()
     const { uri } = getStatusListFromJWT(await device.attest())
     expectNamed(await device.reissue(await (await fetch(uri)).text()), 'AttestationInvalid')

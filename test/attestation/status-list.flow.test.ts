@@ -55,7 +55,7 @@ const principalOf = (attestation: string) => {
 }
 
 describe('an attestation', () => {
-  it('says where its status is, beside the status among its attributes', async () => {
+  it('refers to its status list, besides the status among its attributes', async () => {
     const attestation = await (await newDevice()).attest()
     const { payload } = decodeJws(attestation)
     expect(payload['status']).toEqual({
@@ -68,7 +68,7 @@ describe('an attestation', () => {
     expect(Object.keys(payload).at(-1)).toBe('status')
   })
 
-  it('SL01 gets another index with each renewal, which does not follow from the one before', async () => {
+  it('SL01 gets an unpredictable new index with each renewal', async () => {
     const device = await newDevice()
     const attestations = [await device.attest()]
     for (let n = 0; n < 8; n++) attestations.push(await device.renew(String(attestations.at(-1))))
@@ -80,7 +80,7 @@ describe('an attestation', () => {
 })
 
 describe('the list', () => {
-  it('is a Status List Token of this issuer, which software that nobody here wrote reads, and which caches may keep for moments', async () => {
+  it('is a Status List Token that third-party software reads and caches may keep briefly', async () => {
     const { uri, idx } = referenceOf(await (await newDevice()).attest())
     const response = await fetchList(uri)
     expect(response.status).toBe(200)
@@ -107,7 +107,7 @@ describe('the list', () => {
     expect([list.statusList.length, list.getBitsPerStatus(), list.getStatus(idx)]).toEqual([2 ** 20, 1, 0])
   })
 
-  it('SL08 has an ETag: who has it already gets 304, with and without a body to send', async () => {
+  it('SL08 has an ETag: a client that has it already gets 304, for GET and HEAD', async () => {
     const { uri } = referenceOf(await (await newDevice()).attest())
     const etag = String((await fetchList(uri)).headers.get('etag'))
     const again = await fetchList(uri, { 'if-none-match': etag })
@@ -117,7 +117,7 @@ describe('the list', () => {
     expect((await fetchList(uri, { 'if-none-match': '"another"' })).status).toBe(200)
   })
 
-  it('is signed once while nothing changes, and again when its time is over', async () => {
+  it('is signed once while nothing changes, and again when it expires', async () => {
     const { uri } = referenceOf(await (await newDevice()).attest())
     const ask = async () => (await fetchList(uri)).text()
     const first = await ask()
@@ -138,7 +138,7 @@ describe('the list', () => {
     expect([response.status, ((await response.json()) as { error: string }).error]).toEqual([404, 'invalid_request'])
   })
 
-  it('SL05 another id than the one that was made is no list, whichever letter of it is changed', async () => {
+  it('SL05 an id with any letter changed is no list', async () => {
     const { uri } = referenceOf(await (await newDevice()).attest())
     for (const at of [1, 7, 9, 20, 31]) {
       const letters = [...uri]
@@ -148,19 +148,19 @@ describe('the list', () => {
     }
   })
 
-  it('SL09 of an earlier time is not to be had', async () => {
+  it('SL09 of an earlier time is not available', async () => {
     const { uri } = referenceOf(await (await newDevice()).attest())
     expect((await fetchList(`${uri}?time=1`)).status).toBe(501)
   })
 
-  it('takes no body and no other method', async () => {
+  it('accepts no body and no other method', async () => {
     const { uri } = referenceOf(await (await newDevice()).attest())
     expect((await fetch(uri, { method: 'POST' })).status).toBe(405)
   })
 })
 
 describe('a revocation', () => {
-  it('SL02 in another process is in the list within five seconds, for every attestation that is out', async () => {
+  it('SL02 in another process is in the list within five seconds, for every issued attestation', async () => {
     const device = await newDevice()
     const first = await device.attest()
     const all = [first, await device.renew(first)]
@@ -172,7 +172,7 @@ describe('a revocation', () => {
     expect(await statusOf(other)).toBe(0)
   })
 
-  it('is counted in the metrics, and so are the lists and how long they took to build', async () => {
+  it('is counted in the metrics, as are the lists and their build times', async () => {
     const metrics = async () => {
       const text = await (await fetch(`${server.admin}/metrics`)).text()
       const valueOf = (name: string) => Number(new RegExp(`^${name}\\{issuer="[^"]+"\\} (\\d+)$`, 'm').exec(text)?.[1])
@@ -234,7 +234,7 @@ describe('a revocation', () => {
     expect(await statusOf(referenceOf(attestation))).toBe(1)
   })
 
-  it('SL02 between challenge and completion leaves nothing that is good', async () => {
+  it('SL02 between challenge and completion leaves no valid attestation', async () => {
     const device = await newDevice()
     const attestation = await device.attest()
     const open = (await device.reissue(attestation)).body['challenge']
@@ -259,7 +259,7 @@ describe('over time', () => {
   })
 })
 
-it('without the section nothing of it exists, and attestations are what they were', async () => {
+it('without the section there is no list, and attestations are unchanged', async () => {
   const plain = keep(await startFactorServer([doublePlugin({ name: 'no-list' })]))
   const attestation = await (await createDevice(plain.issuer)).attest()
   expect(Object.keys(decodeJws(attestation).payload)).toEqual(

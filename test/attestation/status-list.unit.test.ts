@@ -38,7 +38,7 @@ const ids = () => createListIds(backend.records('secrets'))
 const allocator = (of: RecordStore<ListInUse>) => createStatusIndexes({ lists: of, ids: ids(), clock, tokenSeconds })
 
 describe('the order of indexes', () => {
-  it('SL01 has each of a million once, and none where it stands in another list', () => {
+  it('SL01 has each of a million once, at another position in each list', () => {
     const [order, other] = [createIndexOrder(Buffer.from('one')), createIndexOrder(Buffer.from('other'))]
     const seen = new Uint8Array(indexCount)
     let same = 0
@@ -51,7 +51,7 @@ describe('the order of indexes', () => {
     expect(same).toBeLessThan(20)
   })
 
-  it('SL01 spreads what is given out in a row over the whole list', () => {
+  it('SL01 spreads consecutive indexes over the whole list', () => {
     const order = createIndexOrder(Buffer.from('spread'))
     const sixteenths = new Array<number>(16).fill(0)
     for (let position = 0; position < 16_000; position++) {
@@ -96,7 +96,7 @@ describe('indexes', () => {
     expect(new Set(taken.map(({ list }) => list)).size).toBe(2)
   })
 
-  it('SL06 no index of a list whose end a token would outlive is given out, from the block of a process either', async () => {
+  it('SL06 no token gets an index of a list that it would outlive, even from a reserved block', async () => {
     const of = newLists()
     const next = allocator(of)
     const { list } = await next()
@@ -105,7 +105,7 @@ describe('indexes', () => {
     expect((await next()).list).not.toBe(list)
   })
 
-  it('an outage gives nothing out, and the next try passes', async () => {
+  it('an outage allocates nothing, and the next attempt succeeds', async () => {
     const of = newLists()
     let isDown = true
     const failing = {
@@ -125,7 +125,7 @@ const down = (): Unavailable => new Unavailable('storage.double', 'no', 'connect
 describe('revoked bits', () => {
   const bits = () => backend.records<string>('status_list_bits')
 
-  it('are set side by side by many, and read as a whole', async () => {
+  it('are set concurrently, and read as a whole', async () => {
     const list = await ids().make(Math.floor(now / 1000) + 600)
     const indexes = Array.from({ length: 64 }, (_, at) => (at * 16_411) % indexCount)
     await Promise.all(indexes.map((idx) => setBits(bits(), list, [idx])))
@@ -138,7 +138,7 @@ describe('revoked bits', () => {
     expect(bitmap.version).toBe(version)
   })
 
-  it('SL06 are gone from the store when their list has ended', async () => {
+  it('SL06 are removed from the store when their list has ended', async () => {
     const list = await ids().make(Math.floor(now / 1000) + 60)
     await setBits(bits(), list, [1, indexCount - 1])
     const before = createBitmap()

@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 
 describe('status by webhook', () => {
-  it('is asked at each step, signed', async () => {
+  it('is called at each step, with a signature', async () => {
     const other = await createDevice(server.issuer, {
       subject: 'bob',
       principal_id: 'batch',
@@ -54,13 +54,13 @@ describe('status by webhook', () => {
     expect(headers['webhook-signature']).toBe(`v1,${mac}`)
   })
 
-  it('gives a renewal its attributes as they stand now', async () => {
+  it('gives a renewal its current attributes', async () => {
     expect(decodeJws(attestation).payload['att']).toEqual({ model: 'P1', status: 'active' })
     site.answer = jsonAnswer({ active: true, attributes: { tier: 'silver', status: 'admin' } })
     expect(decodeJws(await device.renew(attestation)).payload['att']).toEqual({ tier: 'silver', status: 'active' })
   })
 
-  it('refuses who is revoked: at enrolment, at renewal, and between challenge and completion', async () => {
+  it('refuses a revoked principal at enrolment, at renewal, and between challenge and completion', async () => {
     const challenge = (await device.reissue(attestation)).body['challenge']
     site.answer = jsonAnswer({ active: false })
     const revoked = { status: 403, body: { error: 'access_denied', error_code: 'PrincipalRevoked' } }

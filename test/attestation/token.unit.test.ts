@@ -32,7 +32,7 @@ const content = {
 
 describe('an attestation', () => {
   it.each([-10, -1, 0, 1, 10])(
-    'is one for who completes by a clock that is %d s ahead of the enrolment',
+    'is issued when the completion has a clock that is %d s ahead of the enrolment',
     async (ahead) => {
       const { sign, prepare } = tokensAt(ahead)
       const { token } = await sign(prepare(content), 'enrolment', never)
@@ -53,7 +53,7 @@ describe('an attestation', () => {
     await expect(check(token)).rejects.toMatchObject({ errorCode: 'AttestationInvalid' })
   })
 
-  it('that is too long is the fault of whose attributes they are', () => {
+  it('that is too long is blamed on the source of its attributes', () => {
     const { prepare } = tokensAt(0)
     const long = { ...content, attributes: { a: 'x'.repeat(6000) } }
     expect(() => prepare(long)).toThrow(expect.objectContaining({ errorCode: 'InvalidRequest' }))

@@ -24,7 +24,7 @@ describe('RFC 6238 appendix B', () => {
 })
 
 describe('a principal without a secret', () => {
-  it('has no password: not even that of the decoy on which the same work is done', () => {
+  it('accepts no password, not even that of the decoy used for equal timing', () => {
     const [key, secret] = [randomBytes(32), randomBytes(20)]
     const form: TotpForm = { algorithm: 'SHA1', digits: 6 }
     const stored = encryptSecret('totp:nobody', secret, form, key)

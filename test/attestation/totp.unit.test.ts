@@ -75,7 +75,7 @@ describe('one-time passwords', () => {
     expect(await enrol(factor, device, showPassword(secret, now))).toBe(true)
   })
 
-  it('uses nothing up before it is consumed', async () => {
+  it('is valid until it is consumed', async () => {
     const factor = await open()
     const password = showPassword(await issueTo(factor, device), now)
     await verify(factor, device, password)
@@ -130,14 +130,14 @@ describe('one-time passwords', () => {
     ['SHA1', 6],
     ['SHA256', 8],
     ['SHA512', 6],
-  ] as const)('speaks %s with %d digits, also after the options have changed', async (algorithm, digits) => {
+  ] as const)('supports %s with %d digits, also after the options have changed', async (algorithm, digits) => {
     const secret = await issueTo(await open({ algorithm, digits }), device)
     expect(secret).toHaveLength(Math.ceil(({ SHA1: 20, SHA256: 32, SHA512: 64 }[algorithm] * 8) / 5))
     const other = await open({ algorithm: algorithm === 'SHA1' ? 'SHA512' : 'SHA1', digits: digits === 6 ? 8 : 6 })
     expect(await enrol(other, device, showPassword(secret, now, { algorithm, digits }))).toBe(true)
   })
 
-  it('belongs to one principal alone', async () => {
+  it('belongs to a single principal', async () => {
     const factor = await open()
     const password = showPassword(await issueTo(factor, device), now)
     for (const other of [{ subject: 'bob' }, { principalId: 'phone-2' }, { principalType: 'service' as const }])
@@ -160,13 +160,13 @@ describe('one-time passwords', () => {
     '-12345',
     'x'.repeat(16_384),
     '12345\0',
-  ])('refuses what is no password: %j', async (value) => {
+  ])('refuses malformed input: %j', async (value) => {
     const factor = await open()
     await issueTo(factor, device)
     expect(await verify(factor, device, value)).toEqual({ ok: false, reason: 'wrong one-time password' })
   })
 
-  it('accepts nothing that was withdrawn or replaced', async () => {
+  it('refuses a withdrawn or replaced one', async () => {
     const factor = await open()
     const first = await issueTo(factor, device)
     const second = await issueTo(factor, device)
@@ -176,7 +176,7 @@ describe('one-time passwords', () => {
     expect(await verify(factor, device, showPassword(second, now))).toMatchObject({ ok: false })
   })
 
-  it('is down, and not wrong, when the secret was sealed under another key', async () => {
+  it('is unavailable, not wrong, when the secret was sealed under another key', async () => {
     const password = showPassword(await issueTo(await open(), device), now)
     const factor = await open({ sealing_key: randomBytes(32).toString('base64url') })
     await expect(verify(factor, device, password)).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe('one-time passwords', () => {
 describe('guesses', () => {
   const limited = { ok: false, reason: 'too many wrong one-time passwords' }
 
-  it('cost ever longer, and the right password waits too', async () => {
+  it('wait ever longer, and the right password waits too', async () => {
     const factor = await open()
     const secret = await issueTo(factor, device)
     const guess = () => verify(factor, device, wrongOf(showPassword(secret, now)))
@@ -208,14 +208,14 @@ describe('guesses', () => {
       expect(await guess()).toMatchObject({ reason: 'wrong one-time password' })
   })
 
-  it('are counted when they come at once', async () => {
+  it('are counted when they arrive concurrently', async () => {
     const factor = await open()
     const wrong = wrongOf(showPassword(await issueTo(factor, device), now))
     const answers = await Promise.all(Array.from({ length: 40 }, () => verify(factor, device, wrong)))
     expect(answers.filter((answer) => !answer.ok && answer.reason === 'wrong one-time password')).toHaveLength(6)
   })
 
-  it('are not won by replaying a password', async () => {
+  it('are not reset by replaying a password', async () => {
     const factor = await open()
     const secret = await issueTo(factor, device)
     const seen = showPassword(secret, now)
@@ -224,7 +224,7 @@ describe('guesses', () => {
     expect(await verify(factor, device, seen)).toEqual(limited)
   })
 
-  it('are not won by alternating with a password that was used, or is older than one that was', async () => {
+  it('are not reset by alternating with a password that was used, or an older one', async () => {
     const factor = await open()
     const secret = await issueTo(factor, device)
     const [older, used] = [showPassword(secret, now - 30_000), showPassword(secret, now)]
@@ -234,7 +234,7 @@ describe('guesses', () => {
     expect(await verify(factor, device, wrongOf(used))).toEqual(limited)
   })
 
-  it('are not what comes again and again while nothing can be looked up, or what is right and cannot be used', async () => {
+  it('do not include repeats during an outage, or right passwords that cannot be used', async () => {
     const factor = await open()
     const secret = await issueTo(factor, device)
     const right = () => verify(factor, device, showPassword(secret, now))
@@ -276,7 +276,7 @@ describe('issue', () => {
     })
   })
 
-  it('lets a principal in that had guessed too often', async () => {
+  it('unlocks a principal that had guessed too often', async () => {
     const factor = await open()
     for (let index = 0; index < 8; index += 1) await verify(factor, device, '000000')
     expect(await enrol(factor, device, showPassword(await issueTo(factor, device), now))).toBe(true)

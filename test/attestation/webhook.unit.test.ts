@@ -32,7 +32,7 @@ beforeEach(() => {
 const newDevice = () => createDevice(server.issuer, { second_factor: { kind: 'sms', value: canary } })
 
 describe('a second factor by webhook', () => {
-  it('asks once, with all that the answer may depend on, signed as Standard Webhooks are', async () => {
+  it('calls once, with everything that the answer may depend on, signed as Standard Webhooks require', async () => {
     const device = await newDevice()
     expect((await device.enrol()).status).toBe(200)
     const [asked, ...more] = site.asked
@@ -62,7 +62,7 @@ describe('a second factor by webhook', () => {
     expect(site.asked[1]?.headers['webhook-id']).not.toBe(id)
   })
 
-  it('is signed as the documented receiver wants it', async () => {
+  it('is signed as the documented receiver expects', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'signet-webhook-'))
     const file = join(folder, 'verify-webhook.mjs')
     await writeFile(file, codeBlock('docs/attestation-factors.md', 'verify-webhook.js'))
@@ -82,7 +82,7 @@ describe('a second factor by webhook', () => {
     expect(verifyWebhook(secret, {}, body)).toBe(false)
   })
 
-  it('grants what the answer grants, and what was asked for where it says nothing', async () => {
+  it('grants what the answer grants, or what was requested if it names nothing', async () => {
     const attributesOf = async () => decodeJws(await (await newDevice()).attest()).payload['att']
     expect(await attributesOf()).toEqual({ model: 'P1', status: 'active' })
     site.answer = jsonAnswer({ ok: true, attributes: { tier: 'gold' } })
@@ -128,7 +128,7 @@ describe('a second factor by webhook', () => {
     expect((await (await newDevice()).enrol()).status).toBe(503)
   })
 
-  it('refuses nothing and accepts nothing when attributes cannot be carried', async () => {
+  it('neither refuses nor accepts when attributes cannot be attested', async () => {
     site.answer = jsonAnswer({ ok: true, attributes: { long: 'x'.repeat(5000) } })
     expect((await (await newDevice()).enrol()).status).toBe(503)
   })
@@ -146,7 +146,7 @@ describe('a second factor by webhook', () => {
     expect((await device.enrol()).status).toBe(200)
   })
 
-  it('tells nothing to a service whose certificate is not trusted', async () => {
+  it('sends nothing to a service whose certificate is not trusted', async () => {
     await using impostor = await openSite(jsonAnswer({ ok: true }), testCertificate)
     await using secure = await startFactorServer([
       { use: 'plugins/attestation/webhook', options: { url: impostor.url, secret } },
@@ -156,7 +156,7 @@ describe('a second factor by webhook', () => {
     expect(impostor.asked).toEqual([])
   })
 
-  it('answers others while a service hangs', async () => {
+  it('serves other requests while a service hangs', async () => {
     site.answer = noAnswers['hangs']!
     const hanging = Promise.all(Array.from({ length: 20 }, async () => (await newDevice()).enrol()))
     expect((await fetch(`${server.issuer}/jwks.json`)).status).toBe(200)

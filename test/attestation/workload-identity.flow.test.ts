@@ -24,7 +24,7 @@ const enrolled = async (device: Device): Promise<Json> => (await device.complete
 const tokenOf = async (wishes: Json): Promise<unknown> =>
   (await enrolled(await server.device({ ...service, ...wishes })))['workload_identity_token']
 
-it('a service gets a token that names the workload and its key, for nobody in particular', async () => {
+it('a service gets a token that names the workload and its key, without an audience', async () => {
   const device = await server.device(service)
   const body = await enrolled(device)
   const token = String(body['workload_identity_token'])
@@ -48,7 +48,7 @@ it('a service gets a token that names the workload and its key, for nobody in pa
   })
 })
 
-it('the trust bundle has the keys of such tokens alone, and any JOSE library reads the two', async () => {
+it('the trust bundle has only the keys of such tokens, and any JOSE library reads both', async () => {
   const url = `${server.issuer}/trust-bundle.json`
   const response = await fetch(url)
   expect(response.headers.get('access-control-allow-origin')).toBe('*')
@@ -70,7 +70,7 @@ it('the trust bundle has the keys of such tokens alone, and any JOSE library rea
   expect(payload.sub).toBe('spiffe://bank.example/payments/api-1')
 })
 
-it('WI01 devices get none, nor does a service whose names are no segments of a path', async () => {
+it('WI01 devices get none, nor does a service whose names are not valid path segments', async () => {
   const phone = await enrolled(await server.device({ principal_id: 'phone-1' }))
   expect(Object.keys(phone)).toEqual(['attestation', 'expires_in', 'reissue_after'])
   for (const [subject, principal_id] of [
@@ -90,7 +90,7 @@ it('WI01 devices get none, nor does a service whose names are no segments of a p
   )
 })
 
-it('WI02 a revoked service gets no other one', async () => {
+it('WI02 a revoked service gets no further token', async () => {
   const device = await server.device({ ...service, principal_id: 'api-2' })
   const attestation = String((await enrolled(device))['attestation'])
   const renewed = await device.complete((await device.reissue(attestation)).body['challenge'])
@@ -102,7 +102,7 @@ it('WI02 a revoked service gets no other one', async () => {
   server.double.reset()
 })
 
-it('a service signs as a workload, and another one learns which', async () => {
+it('a service signs as a workload, and the receiver learns which', async () => {
   const options: DeviceOptions = { issuer: server.issuer, store: memoryStore(), clock: server.host.now }
   const device = createDevice(options)
   const secondFactor = { kind: 'word', value: 'right' }

@@ -121,7 +121,7 @@ const refused = { status: 401, body: { error: 'invalid_grant', error_code: 'Seco
 const reasons = async (): Promise<unknown> => (await server.audit()).at(-1)?.['reason']
 
 describe('a job of CI', () => {
-  it('enrols the principal that a rule makes of its claims, with the attributes of the rule', async () => {
+  it('enrols the principal that a rule derives from its claims, with the attributes of the rule', async () => {
     const value = signAssertion(ci, header(ci), jobClaims())
     const device = await createDevice(server.issuer, { ...job, second_factor: { kind: 'ci_jwt', value } })
     const { payload } = decodeJws(await device.attest())
@@ -203,7 +203,7 @@ describe('a job of CI', () => {
     expect(await reasons()).toBe(`workload token: ${reason}`)
   })
 
-  it('is refused for a signature by another key, also when the token brings that key along', async () => {
+  it('is refused for a signature by another key, also when the token contains that key', async () => {
     const other = newAssertionKey('RS256', ci.kid)
     for (const head of [header(other), { ...header(other), jwk: other.publicJwk }]) {
       expect(await enrolJob(jobClaims(), { by: other, head })).toMatchObject(refused)
@@ -211,7 +211,7 @@ describe('a job of CI', () => {
     }
   })
 
-  it('is unavailable while the keys cannot be fetched, and nothing is used up', async () => {
+  it('is unavailable while the keys cannot be fetched, and nothing is consumed', async () => {
     const rotated = newAssertionKey('RS256', 'ci-2')
     server.later(700_000)
     const device = await createDevice(server.issuer, job)
@@ -227,7 +227,7 @@ describe('a job of CI', () => {
     expect(site.asked.every(({ method, path }) => method === 'GET' && path === '/jwks')).toBe(true)
   })
 
-  it('has keys that are fetched once for many, and not again for an invented kid', async () => {
+  it('has its keys fetched once for many requests, and not again for an invented kid', async () => {
     server.later(700_000)
     site.asked.length = 0
     const answers = await Promise.all(Array.from({ length: 10 }, () => enrolJob(jobClaims())))
@@ -262,14 +262,14 @@ describe('a pod of a cluster', () => {
     expect(refusals.slice(-2).map((event) => event['reason'])).toEqual([reason, reason])
   })
 
-  it('enrols one of many that show the same token at once', async () => {
+  it('enrols one of many callers with the same token at once', async () => {
     const token = podToken({ jti: 'raced' })
     const answers = await Promise.all(Array.from({ length: 20 }, () => enrolPod(token)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(19)
   })
 
-  it('uses nothing up by what is refused', async () => {
+  it('consumes nothing when it is refused', async () => {
     const token = podToken({ jti: 'kept' })
     expect(await enrolPod(token, { ...pod, principal_id: 'other' })).toMatchObject(refused)
     expect((await enrolPod(token)).status).toBe(200)

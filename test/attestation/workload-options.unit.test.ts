@@ -14,7 +14,7 @@ type Json = Record<string, unknown>
 const cluster = newAssertionKey('ES256', 'cluster-1')
 const kubernetes = 'https://kubernetes.default.svc.cluster.local'
 
-it('the token of a workload may spell its type in other letters', () => {
+it('the token of a workload may spell its type in another case', () => {
   const claims = { iss: kubernetes, aud: 'https://id.example', iat: 0, exp: 60, jti: 'one' }
   const rules = { issuer: kubernetes, audience: 'https://id.example', maxAgeSeconds: 60, toleranceSeconds: 0 }
   const check = (typ: string) => {
@@ -54,7 +54,7 @@ describe('options of the workload token', () => {
   })
 })
 
-it('a token enrols once, also where two kinds are of one issuer', async () => {
+it('a token enrols once, even if two kinds share an issuer', async () => {
   const options = {
     issuer: kubernetes,
     jwks: { keys: [cluster.publicJwk] },

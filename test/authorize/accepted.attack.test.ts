@@ -41,14 +41,14 @@ describe('accepted', () => {
     }
   })
 
-  it('redirect_uri omitted, one registered, no openid', async () => {
+  it('redirect_uri omitted when one is registered, without openid', async () => {
     const here = asking(provider, await provider.signedIn(alice, { scope: 'profile' }))
     const answer = here.answerOf(await here.ask({ redirect_uri: undefined, scope: 'profile' }))
     expect(answer.href.startsWith(`${callback}?code=`)).toBe(true)
     expect(await provider.codeIn(answer)).toMatchObject({ redirectUri: callback })
   })
 
-  it('AZ20, AZ21 a state of markup and line ends comes back encoded, and as it was', async () => {
+  it('AZ20, AZ21 a state of markup and line ends comes back encoded and unchanged', async () => {
     for (const state of [
       '"><script>alert(1)</script>',
       'a\r\nSet-Cookie: b=c',
@@ -68,7 +68,7 @@ describe('accepted', () => {
     }
   })
 
-  it('AZ20 form_post escapes what it carries', async () => {
+  it('AZ20 form_post escapes its values', async () => {
     const response = await at.ask({ response_mode: 'form_post', state: '"><script>alert(1)</script>' })
     const html = await response.text()
     expect(response.status).toBe(200)

@@ -91,7 +91,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     return [left?.searchParams.get('error'), left?.searchParams.get('state'), left?.searchParams.get('iss')]
   }
 
-  it('shows a payment in words and puts it unchanged into token, answer, introspection and refreshed token', async () => {
+  it('shows a payment in words, and puts it unchanged into token, response, introspection and refreshed token', async () => {
     const agent = new UserAgent()
     const login = await agent.follow(url(JSON.stringify([payment()])))
     const page = await agent.submit(login.url, await login.response.text(), { ...person })
@@ -115,7 +115,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     expect(claimsOf(refreshed.body['access_token'])['authorization_details']).toEqual([payment()])
   })
 
-  it('RA10 gives less at /token, never more or another, and the refused code still works', async () => {
+  it('RA10 grants less at /token on request, never more or other details, and the refused code still works', async () => {
     const both = [payment(), payment('5.00')]
     const left = await new UserAgent().authorize(url(JSON.stringify(both)), person)
     for (const asked of ['[{"type":"payment_initiation"}]', '[]', 'x', JSON.stringify([payment('12340.00')])])
@@ -135,7 +135,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     expect((await refresh(JSON.stringify([payment()]))).body['authorization_details']).toEqual([payment()])
   })
 
-  it('RA11 gives none where none were granted', async () => {
+  it('RA11 issues none where none were granted', async () => {
     const left = await new UserAgent().authorize(url(''), person)
     const asked = await redeem(left, { authorization_details: JSON.stringify([payment()]) })
     expect(asked.body['error']).toBe('invalid_authorization_details')
@@ -144,7 +144,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     expect(claimsOf(body['access_token'])).not.toHaveProperty('authorization_details')
   })
 
-  it('RA12 asks each time, whatever was allowed before, for every client', async () => {
+  it('RA12 asks for consent each time, whatever was allowed before, for every client', async () => {
     for (const client_id of ['web', 'first-party']) {
       const agent = new UserAgent()
       await agent.authorize(url('', { client_id }), person)
@@ -202,7 +202,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     expect(error).toBe('invalid_authorization_details')
   })
 
-  it('RA08 are taken from a push, and names its types in the discovery document', async () => {
+  it('RA08 accepts them from a push, and lists its types in the discovery document', async () => {
     const { status, body } = await post('/par', {
       ...{ redirect_uri: redirectUri, response_type: 'code', scope: 'openid', code_challenge: challenge },
       ...{ code_challenge_method: 'S256', authorization_details: JSON.stringify([payment()]) },
@@ -215,7 +215,7 @@ describe('rich authorization requests (RFC 9396)', () => {
     expect(metadata['authorization_details_types_supported']).toEqual(['payment_initiation'])
   })
 
-  it('RA09 grants nothing to a person who says no', async () => {
+  it('RA09 grants nothing when the person denies', async () => {
     const agent = new UserAgent()
     const login = await agent.follow(url(JSON.stringify([payment()])))
     const page = await agent.submit(login.url, await login.response.text(), { ...person })

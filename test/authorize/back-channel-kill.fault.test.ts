@@ -14,7 +14,7 @@ import { createOutbox } from '../../core/oauth/back-channel/outbox.js'
 describeWith('faketime', 'back-channel logout of a sender that is killed', (library) => {
   const keep = disposeAfterAll()
 
-  it('LO14 is delivered by the next one, with the jti of the first attempt', async () => {
+  it('LO14 a logout token of a killed process is delivered by the next one, with the jti of the first attempt', async () => {
     const receiver = await openLogoutReceiver(keep, noAnswers['hangs'])
     const deployment = keep(
       await createDeployment((written) => ({

@@ -25,7 +25,7 @@ describe('the lanes of hosts', () => {
   const offer = (lanes: ReturnType<typeof open>, host: string, held: ReturnType<typeof heldWork>, count = 1) =>
     Array.from({ length: count }, () => lanes.offer(host, String(id++), held.work)).filter(Boolean).length
 
-  it('LO11 a host has so many at work and so many waiting, whatever another has', async () => {
+  it('LO11 a host has limits of its own for running and waiting deliveries', async () => {
     const [slow, sound] = [heldWork(), heldWork()]
     let ended = 0
     const lanes = open(() => void ended++)
@@ -44,7 +44,7 @@ describe('the lanes of hosts', () => {
     expect(ended).toBeLessThanOrEqual(10)
   })
 
-  it('LO11 the second half of the places is for hosts that have none, and a part for hosts that fail', async () => {
+  it('LO11 the second half of the slots is for hosts that have none, and a part for hosts that fail', async () => {
     const held = heldWork()
     const lanes = open()
     for (const host of ['a', 'b', 'c', 'd']) offer(lanes, host, held, 5)
@@ -60,7 +60,7 @@ describe('the lanes of hosts', () => {
     failing.clear()
   })
 
-  it('knows what it has by its id', async () => {
+  it('knows its deliveries by id', async () => {
     const held = heldWork()
     const lanes = open()
     for (const name of ['a', 'b', 'c', 'a', 'c']) expect(lanes.offer('one', name, held.work)).toBe(true)
@@ -76,7 +76,7 @@ describe('LO11 hosts that hang', () => {
   const folder = mkdtempSync(join(tmpdir(), 'signet-lanes-'))
   keep({ [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true }) })
 
-  it('take nothing from another host, neither at their first attempt nor at the next', async () => {
+  it('delay no other host, neither at their first attempt nor at the next', async () => {
     let now = 1_000_000
     const clock = () => now
     const records = collectionsOf(keep(await openTestRecords(join(folder, 'store'), clock)))

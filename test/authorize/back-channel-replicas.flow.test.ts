@@ -27,7 +27,7 @@ const answerTogether = (): RequestListener => {
 describe('back-channel logout of several replicas', () => {
   const keep = disposeAfterAll()
 
-  it('LO13 delivers each token once, whichever process finds it', async () => {
+  it('LO13 delivers each token once, whichever process picks it up', async () => {
     const receiver = await openLogoutReceiver(keep, answerTogether())
     const deployment = keep(
       await createDeployment((written) => ({

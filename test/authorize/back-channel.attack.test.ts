@@ -23,7 +23,7 @@ describe('the endpoint of a client for logout tokens', () => {
     expect(problems).toEqual([{ path: 'backchannel_logout_uri', message: expect.stringMatching(message) as string }])
   })
 
-  it('LO11 is not asked at a private address, and a redirect is not followed', async () => {
+  it('LO11 is not called at a private address, and a redirect is not followed', async () => {
     const time = { ahead: 0 }
     const redirecting = await openLogoutReceiver(keep, noAnswers['redirects'])
     const clientOf = (client_id: string, uri: string) => ({

@@ -68,7 +68,7 @@ describe('back-channel logout', () => {
     return () => receiver.claims().slice(before)
   }
 
-  it('tells each client of a session once, and nobody else', async () => {
+  it('notifies each client of a session once, and no other', async () => {
     const [toShop, toBank] = [since(shop), since(bank)]
     const [agent, elsewhere] = [new UserAgent(), new UserAgent()]
     for (const client of ['web', 'shop', 'shop', 'bank']) await open(agent, client)
@@ -105,7 +105,7 @@ describe('back-channel logout', () => {
     ['sessions', 'end', '--sub', subject],
     ['people', 'end', '--sub', subject],
     ['sessions', 'end', '--all'],
-  ])('tells them of a session that an operator ends: %s %s', async (...args) => {
+  ])('notifies them of a session that an operator ends: %s %s', async (...args) => {
     const told = since(shop)
     await open(new UserAgent(), 'shop')
     expect(await command(...args)).toMatchObject({ code: 0 })
@@ -114,7 +114,7 @@ describe('back-channel logout', () => {
     expect(new Set(told().map(({ sid }) => sid)).size).toBe(told().length)
   })
 
-  it('ends the sessions of everybody, and says how many', async () => {
+  it('ends the sessions of everyone, and reports how many', async () => {
     await command('sessions', 'end', '--all')
     const agents = [new UserAgent(), new UserAgent(), new UserAgent()]
     const told = since(shop)
@@ -129,7 +129,7 @@ describe('back-channel logout', () => {
     expect((await command('sessions', 'end', '--all')).stdout).toBe('Ended 0 sessions of 0 people\n')
   })
 
-  it('ends sessions at one client alone: people stay signed in, and others hear nothing', async () => {
+  it('ends sessions at a single client: people stay signed in, and other clients are not notified', async () => {
     const [toShop, toBank] = [since(shop), since(bank)]
     const [agent, other] = [new UserAgent(), new UserAgent()]
     for (const client of ['shop', 'bank']) await open(agent, client)
@@ -149,7 +149,7 @@ describe('back-channel logout', () => {
     expect(toShop()).toHaveLength(2)
   })
 
-  it('tells them that an account is disabled', async () => {
+  it('notifies them when an account is disabled', async () => {
     const told = since(shop)
     await open(new UserAgent(), 'shop', {}, bob)
     expect(await command('accounts', 'disable', 'bob')).toMatchObject({ code: 0 })
@@ -157,7 +157,7 @@ describe('back-channel logout', () => {
     await command('accounts', 'enable', 'bob')
   })
 
-  it('LO09 tries three times within a minute, with one jti, and says that it gave up', async () => {
+  it('LO09 tries three times within a minute, with one jti, and records that it gave up', async () => {
     const told = since(failing)
     failing.site.answer = noAnswers['answers 500'] ?? ok
     const agent = new UserAgent()
@@ -181,7 +181,7 @@ describe('back-channel logout', () => {
     expect(told()).toHaveLength(3)
   })
 
-  it('LO10 tries again what succeeds the second time', async () => {
+  it('LO10 retries a delivery that succeeds the second time', async () => {
     const told = since(failing)
     failing.site.answer = noAnswers['closes the connection'] ?? ok
     const agent = new UserAgent()
@@ -195,7 +195,7 @@ describe('back-channel logout', () => {
     await expect.poll(delivered).toHaveLength(1)
   })
 
-  it('LO11 a client that hangs holds up no other', async () => {
+  it('LO11 a client that hangs delays no other', async () => {
     failing.site.answer = noAnswers['hangs'] ?? ok
     const [agents, told] = [Array.from({ length: 6 }, () => new UserAgent()), since(shop)]
     for (const agent of agents) {
@@ -207,7 +207,7 @@ describe('back-channel logout', () => {
     failing.site.answer = ok
   })
 
-  it('says in the discovery document that clients are notified, with the session', async () => {
+  it('announces in the discovery document that clients are notified, with the session', async () => {
     const document = await fetch(`${server.issuer}/.well-known/openid-configuration`)
     expect(await document.json()).toMatchObject({
       backchannel_logout_supported: true,
@@ -216,7 +216,7 @@ describe('back-channel logout', () => {
   })
 
   // The last one: commands know nothing of the time that has gone on.
-  it('tells them after their tokens have run out, for as long as the session lasts', async () => {
+  it('notifies them even after their tokens have expired, for as long as the session lasts', async () => {
     const told = since(shop)
     const agent = new UserAgent()
     await open(agent, 'shop')

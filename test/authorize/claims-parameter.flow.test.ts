@@ -44,14 +44,14 @@ const ask = async ({ client_id, client_secret }: typeof little, scope = 'openid'
 const personal = (given: object): readonly string[] => Object.keys(given).filter((name) => Object.hasOwn(claims, name))
 
 describe('the parameter claims', () => {
-  it('TK01 gives a client nothing past the scope that it registered', async () => {
+  it('TK01 releases nothing to a client beyond its registered scope', async () => {
     const { userInfo, inIdToken } = await ask(little)
     expect(userInfo).toEqual({ sub: subject })
     expect(personal(inIdToken)).toEqual([])
     expect(inIdToken['auth_time']).toBeTypeOf('number')
   })
 
-  it('TK02 gives of other claims those that a scope of the client stands for', async () => {
+  it('TK02 releases only claims that belong to a scope of the client', async () => {
     const { userInfo, inIdToken } = await ask(more)
     for (const given of [userInfo, inIdToken])
       expect(personal(given).toSorted()).toEqual(['department', 'email', 'name', 'name#de'])
@@ -63,14 +63,14 @@ describe('the parameter claims', () => {
     expect(supported).not.toContain('phone_number')
   })
 
-  it('TK03 nobody is asked to allow what is not given, and it is not remembered', async () => {
+  it('TK03 claims that are not released are neither asked for nor remembered', async () => {
     const remembered = await collectionsOf(host.store).consents.list(undefined, 100)
     const of = (id: string) => remembered.find(({ record }) => record.clientId === id)?.record.claims
     expect(of('little')).toEqual([])
     expect(of('more')?.toSorted()).toEqual(['department', 'email', 'name', 'name#de'])
   })
 
-  it('TK01 a grant from before gives no more than the registration allows now', async () => {
+  it('TK01 an earlier grant releases no more than the current registration allows', async () => {
     const grant = { clientId: 'little', scope: ['openid', 'offline_access'], requestedClaims: requested }
     const { token } = await host.mint.refreshToken(grant)
     const { status, body } = await host.refresh(token, {}, little)

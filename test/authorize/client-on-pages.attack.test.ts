@@ -63,7 +63,7 @@ describe('a client on the pages', () => {
     return { response, html: await response.text() }
   }
 
-  it('PG01 a page takes pictures from the origin of the logo that it shows, and from no other', async () => {
+  it('PG01 a page loads images only from the origin of the logo that it shows', async () => {
     const signIn = await open('shop')
     const consent = await toConsent('shop')
     const wrong = await signIn.agent.submit(signIn.url, signIn.html, { username: 'alice', password: 'wrong' })
@@ -80,7 +80,7 @@ describe('a client on the pages', () => {
     }
   })
 
-  it('PG01 pages without a logo take pictures from here alone', async () => {
+  it('PG01 pages without a logo load images only from the issuer', async () => {
     const { agent, response } = await toConsent('web')
     expect(imagesOf(response)).toBe("img-src 'self'")
     for (const path of ['/', '/logout', '/logout?client_id=web', '/interaction/x/login'])
@@ -100,7 +100,7 @@ describe('a client on the pages', () => {
     },
   )
 
-  it('links to website, policy and terms open elsewhere and learn nothing', async () => {
+  it('links to website, policy and terms open in a new tab without a referrer', async () => {
     for (const { html } of [await open('shop'), await toConsent('shop')])
       expect([...html.matchAll(/<a href="(https:[^"]+)"([^>]*)>([^<]+)</g)].map(([, ...parts]) => parts)).toEqual(
         [
@@ -111,7 +111,7 @@ describe('a client on the pages', () => {
       )
   })
 
-  it('PG02 says of a client that registered itself where it leads to, and of no other', async () => {
+  it('PG02 shows where a self-registered client leads, and not for other clients', async () => {
     const unchecked = { client_name: 'Teller', token_endpoint_auth_method: 'none' }
     for (const [redirect_uri, place, more] of [
       ['https://teller.example@elsewhere.example:8443/cb', undefined, {}],
@@ -167,7 +167,7 @@ describe('a client on the pages', () => {
     }
   })
 
-  it('PG03 leads back from a sign-in that was answered before', async () => {
+  it('PG03 leads back from a sign-in that was already answered', async () => {
     const { agent, url, html } = await toConsent('shop')
     for (const expected of [undefined, shop.client_uri]) {
       const { response } = await agent.submit(url, html, { decision: 'deny' })
@@ -175,7 +175,7 @@ describe('a client on the pages', () => {
     }
   })
 
-  it('PG03 leads back from a refused form, to a registered address whatever the request says', async () => {
+  it('PG03 leads back from a refused form to a registered address, whatever the request contains', async () => {
     const login = await open('shop')
     const url = new URL(`${login.url.href}?client_uri=https://evil.example/&redirect_uri=https://evil.example/`)
     for (const fields of [{ csrf: 'x' }, { csrf: 'x', client: 'x.portal.v2', client_uri: 'https://evil.example/' }]) {
@@ -185,7 +185,7 @@ describe('a client on the pages', () => {
     }
   })
 
-  it('PG03 leads nowhere for a client that only the query names', async () => {
+  it('PG03 does not lead back for a client that only the query names', async () => {
     const agent = new UserAgent()
     for (const more of [{ redirect_uri: 'https://evil.example/' }, { redirect_uri: shop.client_uri }]) {
       const { html } = await open('shop', agent, more)

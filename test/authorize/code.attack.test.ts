@@ -8,7 +8,7 @@ import { meet, provider, seconds, setUpProvider } from '../support/server/author
 setUpProvider()
 
 describe('consent', () => {
-  it('is remembered for what was allowed, and adds up', async () => {
+  it('is remembered and accumulates', async () => {
     const fresh = await startProvider()
     try {
       const agent = new UserAgent()
@@ -40,7 +40,7 @@ describe('consent', () => {
     }
   })
 
-  it('is asked each time where any program could pose as the client', async () => {
+  it('is asked for each time if any program could pose as the client', async () => {
     const agent = await provider.signedIn()
     for (const redirect_uri of ['http://127.0.0.1:4000/cb', 'com.example.app:/cb']) {
       const sent = { client_id: 'native', redirect_uri }
@@ -55,7 +55,7 @@ describe('consent', () => {
 })
 
 describe('the code', () => {
-  it('stands for all that was asked, shown and proved', async () => {
+  it('represents everything that was requested, shown and proved', async () => {
     const sent = {
       scope: 'openid email offline_access',
       resource: ['https://api.example/', 'urn:example:ledger'],
@@ -94,7 +94,7 @@ describe('the code', () => {
     expect(await provider.codeIn(answer)).toBeUndefined()
   })
 
-  it('is never stored or kept in clear, nor is the session', async () => {
+  it('is never stored in the clear, nor is the session', async () => {
     const agent = await provider.signedIn()
     const session = agent.cookies.get('signet-session')?.value ?? ''
     const { sessions, codes, interactions } = provider.stores
@@ -113,7 +113,7 @@ describe('the code', () => {
     expect(await sid(bob)).not.toBe(first)
   })
 
-  it('is not given out when nobody can record it', async () => {
+  it('is not issued when it cannot be recorded', async () => {
     const down = { audit: false }
     const { Unavailable } = await import('../../core/unavailable.js')
     const fresh = await startProvider({
@@ -137,7 +137,7 @@ describe('the code', () => {
     }
   })
 
-  it('comes by form_post after a login, on a page that was got and not posted', async () => {
+  it('is delivered by form_post after a sign-in, from a page loaded with GET', async () => {
     const agent = new UserAgent()
     const { url, response } = await agent.follow(provider.url({ response_mode: 'form_post' }))
     const done = await agent.submit(url, await response.text(), { ...alice })

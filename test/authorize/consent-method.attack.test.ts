@@ -41,7 +41,7 @@ const open = async (agent = new UserAgent()) => {
   return { agent, attempt: begun.at(-1)! }
 }
 
-it('grants what the method says, and asks for what the client asks for', async () => {
+it('grants what the method allows, and asks it for what the client requests', async () => {
   const { agent, attempt } = await open()
   expect(attempt).toMatchObject({
     subject: 'sub-alice',
@@ -57,7 +57,7 @@ it.each<[string, Partial<Extract<ConsentResult, { outcome: 'allowed' }>>]>([
   ['no openid', { scope: ['profile'] }],
   ['more claims', { claims: ['email'] }],
   ['details', { authorizationDetails: [{ type: 'payment' }] }],
-])('[SI32] a method that grants %s than was asked for grants nothing', async (_, more) => {
+])('[SI32] a method that grants %s than was requested grants nothing', async (_, more) => {
   const { agent, attempt } = await open()
   const given = provider.events.length
   const right = answer

@@ -12,7 +12,7 @@ beforeAll(() => {
 })
 
 describe('consent', () => {
-  it('SI03 a form without the CSRF token is refused, whatever it says', async () => {
+  it('SI03 a form without the CSRF token is refused, whatever it contains', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent)
     const codes = provider.stores.codes.puts.length
@@ -23,7 +23,7 @@ describe('consent', () => {
     expect((await post(agent, url, { csrf: csrfIn(html), decision: 'allow' })).status).toBe(303)
   })
 
-  it('SI04 grants what was shown, whatever else the form says', async () => {
+  it('SI04 grants what was shown, whatever else the form contains', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent)
     const response = await post(agent, url, {
@@ -46,7 +46,7 @@ describe('consent', () => {
     })
   })
 
-  it('SI04 a page that was shown to one person is not answered by another', async () => {
+  it('SI04 a page that was shown to one person cannot be answered by another', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent, alice)
     await at.openConsent(agent, bob)
@@ -61,7 +61,7 @@ describe('consent', () => {
     await at.expectGood()
   })
 
-  it('a no goes to the client, and wins over a yes in another tab', async () => {
+  it('a denial reaches the client, and overrides an approval in another tab', async () => {
     const agent = new UserAgent()
     await agent.authorize(provider.url(), bob)
     const sent = { scope: 'openid profile email' }
@@ -75,7 +75,7 @@ describe('consent', () => {
     await expectErrorPage(await post(agent, two.url, { csrf: csrfIn(two.html), decision: 'maybe' }), 400)
   })
 
-  it('shows who asks for what, as text', async () => {
+  it('shows the client and its request as text', async () => {
     const { html } = await at.openConsent(new UserAgent(), alice, {
       prompt: 'login consent',
       scope: 'openid profile',

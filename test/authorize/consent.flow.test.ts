@@ -52,7 +52,7 @@ describe('consent', () => {
     ['required', ['consent', 'consent', 'consent']],
     ['implicit', ['code', 'code', 'code']],
     ['implicit-spa', ['code', 'code', 'code']],
-  ])('%s: at the first time, again, and for more', async (client, pages) => {
+  ])('%s: the first time, again, and for more', async (client, pages) => {
     const agent = await signedIn()
     const seen = [await first(agent, url(client))]
     await agent.authorize(url(client), person)
@@ -64,14 +64,14 @@ describe('consent', () => {
     expect(await first(agent, url(client, { prompt: 'login' }))).toBe('login')
   })
 
-  it('a public client on this machine asks each time', async () => {
+  it('a public client on this machine needs consent each time', async () => {
     const agent = await signedIn()
     const at = url('local', { redirect_uri: local })
     await agent.authorize(at, person)
     expect(await first(agent, at)).toBe('consent')
   })
 
-  it('an implicit grant says so in the audit log, and is remembered for nobody', async () => {
+  it('an implicit grant is marked in the audit log, and is not remembered', async () => {
     await (await signedIn()).authorize(url('implicit'), person)
     const events = (await server.audit()).filter((line) => line['client_id'] === 'implicit')
     expect(events.at(-1)).toMatchObject({ event: 'authorization.granted', consent: 'implicit' })

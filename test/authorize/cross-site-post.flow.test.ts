@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { person, redirectUri, startServer } from '../support/server/server.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 
-it('HX02 a request that another site posted goes to one of the browsers that open it at once', async () => {
+it('HX02 a request posted by another site goes to one of the browsers that open it at once', async () => {
   const server = await startServer()
   onTestFinished(() => server[Symbol.asyncDispose]())
   const body = new URLSearchParams({

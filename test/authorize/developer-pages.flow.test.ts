@@ -47,20 +47,20 @@ const lineOf = async (response: Response) => {
 }
 
 describe('a client_id that no client has', () => {
-  it('is in the audit log and, on loopback, on the page, with the one that was probably meant', async () => {
+  it('is in the audit log and, on loopback, on the page, with a suggestion', async () => {
     const response = await ask({ client_id: 'shpo' })
     expect(await factsOf(response)).toEqual({ client_id: 'shpo', hint: 'did you mean shop?' })
     expect(await lineOf(response)).toMatchObject({ reason: 'unknown client', sent_client_id: 'shpo' })
   })
 
-  it('is cut, and shown without what is not printable', async () => {
+  it('is truncated, and shown without unprintable characters', async () => {
     const response = await ask({ client_id: `<b>\u202e\n${'x.'.repeat(250)}` })
     const shown = `<b>??${'x.'.repeat(30).slice(0, 59)}`
     expect(await factsOf(response)).toEqual({ client_id: shown.replace('<b>', '&lt;b&gt;') })
     expect(await lineOf(response)).toMatchObject({ sent_client_id: shown })
   })
 
-  it('is hidden where it may be a token that was sent in the wrong place, and so is one in a redirect URI', async () => {
+  it('is hidden if it may be a misplaced token, also within a redirect URI', async () => {
     const token = newOpaqueToken()
     const response = await ask({ client_id: `${token}.more` })
     expect(await lineOf(response)).toMatchObject({ reason: 'unknown client', sent_client_id: '[redacted].more' })
@@ -68,7 +68,7 @@ describe('a client_id that no client has', () => {
     expect(await lineOf(redirected)).toMatchObject({ sent_redirect_uri: 'https://client.example/[redacted]/cb' })
   })
 
-  it('is on no page of an issuer that others reach', async () => {
+  it('is on no page of an issuer that is not on loopback', async () => {
     const port = await freePort()
     await using elsewhere = await startServer({
       configure: (written) => ({ ...written, issuer: 'https://id.example', listen: { host: '127.0.0.1', port } }),
@@ -95,7 +95,7 @@ it.each([
   expect(await factsOf(response)).toEqual({ client_id: 'shop', redirect_uri, redirect_uris: registered, hint })
 })
 
-it('says what a code_challenge has to be', async () => {
+it('explains what a code_challenge must be', async () => {
   const asked = { client_id: 'shop', redirect_uri: 'http://localhost:5520/callback', code_challenge_method: 'S256' }
   const response = await ask({ ...asked, code_challenge: 'a'.repeat(43) })
   const location = new URL(response.headers.get('location')!)

@@ -7,7 +7,7 @@ import { alice, startProvider, type Provider } from '../support/server/authorize
 /** Sunday, and half a second: sessions know whole seconds only. */
 const half = Date.UTC(2026, 10, 22, 12) + 500
 
-describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
+describe('SE05 a sign-in concurrent with the end of sessions and grants', () => {
   let provider: Provider
   let end: EndSubject
   /** Happens after the password was found right, and before the page knows. */
@@ -42,7 +42,7 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
     return (await provider.codeIn(answer))?.authentication.auth_time
   }
 
-  it('ends the session that was there, also in the same second and the same millisecond', async () => {
+  it('ends the existing session, also in the same second and the same millisecond', async () => {
     for (const offset of [0, 1, 499, 5_000]) {
       provider.time.now = half + 60_000 * offset
       meanwhile = async () => {}
@@ -55,7 +55,7 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
     }
   })
 
-  it('a sign-in right afterwards stays: auth_time is the first whole second that is not over', async () => {
+  it('a sign-in right afterwards survives: its auth_time is the next whole second', async () => {
     provider.time.now = half + 600_000_000
     meanwhile = async () => {}
     await end('sub-alice')
@@ -67,7 +67,7 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
     expect(await signIn(agent)).toBe(Math.floor(provider.time.now / 1000))
   })
 
-  it.each([0, 1, 700])('a password that was right until the change %i ms ago opens nothing', async (ms) => {
+  it.each([0, 1, 700])('a password that was valid until the change %i ms ago signs nobody in', async (ms) => {
     provider.time.now = half + 700_000_000 + ms * 10_000
     meanwhile = async () => {
       await end('sub-alice')
@@ -86,7 +86,7 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
     expect(await silently(agent)).toBe('code')
   })
 
-  it('a password that was right when the change is about to be written opens nothing that stays', async () => {
+  it('a password that is valid just before the change is written opens nothing that survives', async () => {
     provider.time.now = half + 800_000_000
     meanwhile = async () => void (provider.time.now += 900)
     const agent = new UserAgent()

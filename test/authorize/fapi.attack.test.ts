@@ -35,7 +35,7 @@ describe('FAPI 2.0 Security Profile', () => {
   const refused = (answer: { status: number; body: Answer }) =>
     `${String(answer.status)} ${String(answer.body['error'])}`
 
-  it('gives bound tokens by a pushed request, and keeps the refresh token', async () => {
+  it('issues bound tokens for a pushed request, and keeps the refresh token', async () => {
     const left = await client.authorize(person)
     expect(left.searchParams.get('iss')).toBe(server.issuer)
     const tokens = await client.redeem(left.searchParams.get('code'))
@@ -50,7 +50,7 @@ describe('FAPI 2.0 Security Profile', () => {
       expect((await client.userinfo(refreshed.body['access_token'], { scheme })).status).toBe(200)
   })
 
-  it('gives x-fapi-interaction-id back at /userinfo, and makes one', async () => {
+  it('returns x-fapi-interaction-id at /userinfo, or creates one', async () => {
     const tokens = await client.redeem(await codeFor())
     const id = 'c770aef3-6784-41f7-8e0e-ff5f97bddb3a'
     const idOf = async (access: unknown, sent?: string) =>
@@ -70,7 +70,7 @@ describe('FAPI 2.0 Security Profile', () => {
     expect(await response.text()).toContain('must push its requests')
   })
 
-  it('FA02 wants PKCE with S256', async () => {
+  it('FA02 requires PKCE with S256', async () => {
     for (const form of [
       { code_challenge: undefined, code_challenge_method: undefined },
       { code_challenge_method: 'plain' },
@@ -79,14 +79,14 @@ describe('FAPI 2.0 Security Profile', () => {
       expect(refused(await client.push({ form }))).toBe('400 invalid_request')
   })
 
-  it('FA03 wants redirect_uri, though one alone is registered', async () => {
+  it('FA03 requires redirect_uri, even if only one is registered', async () => {
     // OpenID Connect wants it of everybody (OIDC Core §3.1.2.1), the profile also where nobody signs in by it.
     for (const scope of ['openid', 'read'])
       expect(refused(await client.push({ form: { redirect_uri: undefined, scope } }))).toBe('400 invalid_request')
     expect(refused(await client.push({ form: { redirect_uri: `${redirectUri}/` } }))).toBe('400 invalid_request')
   })
 
-  it('FA04 takes assertions for the issuer as one string alone', async () => {
+  it('FA04 accepts assertions only with the issuer as a single string', async () => {
     const { issuer } = server
     const code = await codeFor()
     for (const aud of [[issuer], [issuer, `${issuer}/token`], `${issuer}/token`, `${issuer}/par`, `${issuer}/`]) {
@@ -97,11 +97,11 @@ describe('FAPI 2.0 Security Profile', () => {
     expect((await client.redeem(code)).status).toBe(200)
   })
 
-  it('FA05 takes no other algorithm for assertions than PS256, ES256 and EdDSA', async () => {
+  it('FA05 accepts only PS256, ES256 and EdDSA for assertions', async () => {
     for (const key of [keys.RS256, keys.ES384]) expect(refused(await client.push({ key }))).toBe('401 invalid_client')
   })
 
-  it('FA06 takes clocks that are 10 s ahead, not 61 s, and assertions of five minutes', async () => {
+  it('FA06 accepts clocks that are 10 s ahead, not 61 s, and assertions of five minutes', async () => {
     const at = (seconds: number) => Math.floor(now / 1000) + seconds
     for (const name of ['iat', 'nbf'])
       for (const [seconds, status] of [
@@ -116,7 +116,7 @@ describe('FAPI 2.0 Security Profile', () => {
     expect((await client.push({ assertion: (claims) => ({ ...claims, exp: at(321) }) })).status).toBe(401)
   })
 
-  it('FA07 takes no other algorithm for proofs', async () => {
+  it('FA07 accepts no other algorithm for proofs', async () => {
     const code = await codeFor()
     for (const prover of [createProver('RS256', () => now), createProver('ES384', () => now)]) {
       expect(refused(await client.push({ prover }))).toBe('400 invalid_dpop_proof')
@@ -125,7 +125,7 @@ describe('FAPI 2.0 Security Profile', () => {
     expect((await client.redeem(code)).status).toBe(200)
   })
 
-  it('FA07 takes no other algorithm at /userinfo, though the key is the same', async () => {
+  it('FA07 accepts no other algorithm at /userinfo, even with the same key', async () => {
     const prover = createProver('PS256', () => now)
     const left = await client.authorize(person, { prover })
     const { body } = await client.redeem(left.searchParams.get('code'), { prover })
@@ -147,13 +147,13 @@ describe('FAPI 2.0 Security Profile', () => {
     expect((await ask(RSA_PKCS1_PSS_PADDING, 'PS256', nonce)).status).toBe(200)
   })
 
-  it('FA08 gives no token without a proof, nor to another key than that of /par', async () => {
+  it('FA08 issues no token without a proof, nor to a key other than that of /par', async () => {
     const code = await codeFor()
     expect(refused(await client.redeem(code, { unproved: true }))).toBe('400 invalid_dpop_proof')
     expect(refused(await client.redeem(code, { prover: createProver('ES256', () => now) }))).toBe('400 invalid_grant')
   })
 
-  it('FA09 takes a code for 60 seconds, however long others live', async () => {
+  it('FA09 accepts a code for 60 seconds, however long others live', async () => {
     const [first, second] = [await codeFor(), await codeFor()]
     now += 59_000
     expect((await client.redeem(first)).status).toBe(200)
@@ -161,14 +161,14 @@ describe('FAPI 2.0 Security Profile', () => {
     expect(refused(await client.redeem(second))).toBe('400 invalid_grant')
   })
 
-  it('FA10 takes a code once, and ends what it gave', async () => {
+  it('FA10 accepts a code once, and a replay ends its tokens', async () => {
     const code = await codeFor()
     const tokens = await client.redeem(code)
     expect(refused(await client.redeem(code))).toBe('400 invalid_grant')
     expect(refused(await client.refresh(tokens.body['refresh_token']))).toBe('400 invalid_grant')
   })
 
-  it('FA11 takes no other authentication of this client, and no unauthenticated push', async () => {
+  it('FA11 accepts no other authentication of this client, and no unauthenticated push', async () => {
     const without = { client_assertion: undefined, client_assertion_type: undefined }
     for (const form of [without, { ...without, client_secret: 'guess' }, { client_assertion_type: undefined }])
       expect((await client.push({ form })).status).toBe(401)
@@ -182,7 +182,7 @@ describe('FAPI 2.0 Security Profile', () => {
       expect(refused(await client.push({ form: { response_type } }))).toBe('400 unsupported_response_type')
   })
 
-  it('FA13 opens /userinfo to no token in the query, and to no bound token as Bearer', async () => {
+  it('FA13 refuses at /userinfo a token in the query, and a bound token as Bearer', async () => {
     const { body } = await client.redeem(await codeFor())
     const access = String(body['access_token'])
     const inQuery = await client.userinfo(access, { scheme: '', query: `?access_token=${access}` })
@@ -201,7 +201,7 @@ describe('FAPI 2.0 Security Profile', () => {
     form: { ...Object.fromEntries(Object.keys(client.parameters).map((name) => [name, undefined])), request },
   })
 
-  it('FA14 wants iss, aud, exp and nbf in request objects, and its algorithms', async () => {
+  it('FA14 requires iss, aud, exp and nbf in request objects, and its algorithms', async () => {
     expect((await client.push(onlyRequest(requestObject()))).status).toBe(201)
     for (const name of ['iss', 'aud', 'exp', 'nbf']) {
       const request = requestObject((claims) => ({ ...claims, [name]: undefined }))
@@ -239,7 +239,7 @@ describe('FAPI 2.0 Message Signing, for the whole deployment', () => {
     return { form: { ...Object.fromEntries(Object.keys(client.parameters).map((name) => [name, undefined])), request } }
   }
 
-  it('tells it in the discovery document', async () => {
+  it('announces it in the discovery document', async () => {
     const response = await fetch(`${server.issuer}/.well-known/openid-configuration`)
     const algorithms = ['EdDSA', 'ES256', 'Ed25519', 'PS256']
     const document = (await response.json()) as Answer
@@ -257,13 +257,13 @@ describe('FAPI 2.0 Message Signing, for the whole deployment', () => {
     }
   })
 
-  it('FA15 takes signed requests alone', async () => {
+  it('FA15 accepts only signed requests', async () => {
     expect((await client.push(signed())).status).toBe(201)
     const unsigned = await client.push({ form: { response_mode: 'jwt' } })
     expect(unsigned).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
   })
 
-  it('FA16 answers signed alone', async () => {
+  it('FA16 gives only signed authorization responses', async () => {
     for (const response_mode of [undefined, 'query', 'form_post'])
       expect(await client.push(signed({ response_mode }))).toMatchObject({
         status: 400,
@@ -276,7 +276,7 @@ describe('FAPI 2.0 Message Signing, for the whole deployment', () => {
     expect((await client.redeem(String(answer['code']))).status).toBe(200)
   })
 
-  it('FA17 introspects signed alone', async () => {
+  it('FA17 gives only signed introspection responses', async () => {
     const answer = await client.post('/introspect', { token: 'unknown' }, { unproved: true })
     expect(answer).toMatchObject({ status: 200, type: 'application/token-introspection+jwt' })
     expect(claimsOf(answer.text)).toMatchObject({ iss: server.issuer, token_introspection: { active: false } })

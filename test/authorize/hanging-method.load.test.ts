@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 describe('SI14 a method that hangs', () => {
-  it('says so at its button, and the others work', async () => {
+  it('is reported at its button, while the others work', async () => {
     key.broken = 'hang'
     const agent = new UserAgent()
     const { response, url } = await agent.follow(provider.url())

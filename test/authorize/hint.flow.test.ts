@@ -43,7 +43,7 @@ const tokensFor = async (
 }
 
 describe('id_token_hint over the running server', () => {
-  it('AZ17 takes an id_token that was issued to this client, its time over or not, and nothing else', async () => {
+  it('AZ17 accepts an id_token that was issued to this client, expired or not, and nothing else', async () => {
     const agent = new UserAgent()
     const mine = await tokensFor(agent, webClient)
     const others = await tokensFor(agent, publicClient)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 
 describe('interactions', () => {
-  it('SI02 one that is opened in another browser is refused', async () => {
+  it('SI02 an interaction that is opened in another browser is refused', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.open(agent)
     const stranger = new UserAgent()
@@ -43,7 +43,7 @@ describe('interactions', () => {
     expect(await told(stranger)).toContain('belongs to another browser. Start again from the application.')
   })
 
-  it('one that is unknown, malformed or over is refused', async () => {
+  it('an unknown, malformed or expired one is refused', async () => {
     const agent = new UserAgent()
     const { url } = await at.open(agent)
     for (const id of ['A'.repeat(43), 'x', '__proto__', 'x'.repeat(44)])
@@ -53,7 +53,7 @@ describe('interactions', () => {
     await at.expectGood()
   })
 
-  it('SI05 cookies that are tampered with, unknown or doubled are ignored', async () => {
+  it('SI05 cookies that are tampered with, unknown or repeated are ignored', async () => {
     const agent = await provider.signedIn()
     const session = sessionCookie(agent) ?? ''
     const browser = agent.cookies.get('signet-browser')?.value ?? ''
@@ -94,7 +94,7 @@ describe('interactions', () => {
     expect([...agent.cookies.keys()].sort()).toEqual(['signet-browser', 'signet-known-browser', 'signet-session'])
   })
 
-  it('ends in one code, however often it is answered', async () => {
+  it('yields one code, however often it is answered', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent)
     const fields = { csrf: csrfIn(html), decision: 'allow' }
@@ -105,7 +105,7 @@ describe('interactions', () => {
     await at.expectGood()
   })
 
-  it('is refused when the client was shut out meanwhile', async () => {
+  it('is refused when the client was disabled in the meantime', async () => {
     const shut = new Set<string>()
     const other = await startProvider({
       clients: createClientDirectory([], {
@@ -125,7 +125,7 @@ describe('interactions', () => {
     }
   })
 
-  it('an outage is 503 and burns nothing', async () => {
+  it('an outage is 503 and consumes nothing', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent)
     const fields = { csrf: csrfIn(html), decision: 'allow' }

@@ -50,7 +50,7 @@ describe('rich authorization requests, step-up and signed requests', () => {
         execute: [oidc.allowInsecureRequests],
       })
 
-    it('RA08 gives what was approved', async () => {
+    it('RA08 issues what was approved', async () => {
       const authorization_details = JSON.stringify([payment])
       const tokens = await signIn(await discover(), { authorization_details }, { authorization_details })
       expect(tokens.authorization_details).toEqual([payment])
@@ -66,7 +66,7 @@ describe('rich authorization requests, step-up and signed requests', () => {
       await expect(asked).rejects.toMatchObject({ error: 'invalid_authorization_details', status: 400 })
     })
 
-    it('ST06 signs in as the challenge of /userinfo asks', async () => {
+    it('ST06 signs in as the challenge of /userinfo requires', async () => {
       const client = await discover()
       const { access_token } = await signIn(client)
       const refused = await oidc.fetchUserInfo(client, access_token, subject).catch((error: unknown) => error)
@@ -125,7 +125,7 @@ describe('rich authorization requests, step-up and signed requests', () => {
       return oauth.issueRequestObject(as, client, parameters, signing)
     }
 
-    it('RA08 gives what was approved, asked for by a signed request', async () => {
+    it('RA08 issues what was approved in a signed request', async () => {
       const as = await discover()
       expect(as.authorization_details_types_supported).toEqual(['payment'])
       for (const more of [{}, { sign: 'yes' }]) {
@@ -135,7 +135,7 @@ describe('rich authorization requests, step-up and signed requests', () => {
       }
     })
 
-    it('ST06 signs in as the challenge of /userinfo asks', async () => {
+    it('ST06 signs in as the challenge of /userinfo requires', async () => {
       const as = await discover()
       const ask = async (token: string) =>
         oauth.processUserInfoResponse(as, client, subject, await oauth.userInfoRequest(as, client, token, insecure))

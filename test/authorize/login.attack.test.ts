@@ -19,7 +19,7 @@ beforeAll(() => {
 })
 
 describe('login', () => {
-  it('SI01 the session id is another after each login, and the old one is dead', async () => {
+  it('SI01 each sign-in begins a new session id and ends the old one', async () => {
     const agent = new UserAgent()
     agent.setCookie('signet-session', 'A'.repeat(43))
     await agent.authorize(provider.url(), alice)
@@ -36,7 +36,7 @@ describe('login', () => {
     expect((await at.open(agent, { prompt: 'none' })).left?.searchParams.has('code')).toBe(true)
   })
 
-  it('AZ22 answers the password with 303, to a page of its own', async () => {
+  it('AZ22 answers the password with 303 to a separate page', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.open(agent)
     const response = await post(agent, url, { csrf: csrfIn(html), ...alice })
@@ -44,7 +44,7 @@ describe('login', () => {
     expect(response.headers.get('location')).toBe(url.href)
   })
 
-  it('SI07 nothing in a request says where to go after the login', async () => {
+  it('SI07 nothing in a request decides where the sign-in leads', async () => {
     for (const target of ['//evil.example', '/\\evil.example', 'https://evil.example/']) {
       const agent = new UserAgent()
       const { url, html } = await at.open(agent, { returnTo: target })
@@ -55,7 +55,7 @@ describe('login', () => {
     await at.expectGood()
   })
 
-  it('refuses a wrong password on the same page, and says nothing of it in the audit', async () => {
+  it('refuses a wrong password on the same page, and does not write it to the audit log', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.open(agent)
     const [before, refused] = [provider.events.length, await provider.refusalsOf('login.refused')]
@@ -73,7 +73,7 @@ describe('login', () => {
     expect(provider.events.at(-1)).toMatchObject({ event: 'login.succeeded', sub: 'sub-alice', client_id: 'web' })
   })
 
-  it('tells how long a locked account stays so', async () => {
+  it('shows how long an account stays locked', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.open(agent)
     provider.locked.seconds = 30
@@ -96,7 +96,7 @@ describe('login', () => {
     expect((await post(agent, url, { csrf: csrfIn(html), ...alice })).status).toBe(303)
   })
 
-  it('goes back to the client with access_denied when cancelled, once', async () => {
+  it('returns to the client with access_denied when cancelled, once', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.open(agent)
     const response = await post(agent, url, { csrf: csrfIn(html), decision: 'cancel' })

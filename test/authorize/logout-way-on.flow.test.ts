@@ -44,7 +44,7 @@ const state = async (agent: UserAgent) => {
   return left?.searchParams.get('error') ?? 'code'
 }
 
-it('does not use a hint that says nothing: it asks, signs out, and stays on our page', async () => {
+it('ignores an empty hint: it asks, signs out, and stays on its page', async () => {
   const bare = ['undefined', 'null', 'NULL', 'None', 'NaN', 'false', ' ', '{}', '[object Object]', '""', ' undefined ']
   for (const id_token_hint of bare)
     for (const client of [{ client_id: 'web' }, {}, { client_id: 'nobody' }, { client_id: 'gone' }]) {
@@ -59,7 +59,7 @@ it('does not use a hint that says nothing: it asks, signs out, and stays on our 
     }
 })
 
-it('every error page leads on to where the person can sign out', async () => {
+it('every error page links to the sign-out page', async () => {
   const { agent, tokens } = await signIn()
   for (const sent of [
     ...[{ id_token_hint: 'a.b.c' }, { client_id: 'nobody' }, { client_id: 'gone' }],

@@ -99,7 +99,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     })
   })
 
-  it('leaves what was granted for the time after it, and the sessions of other browsers', async () => {
+  it('keeps offline grants and the sessions of other browsers', async () => {
     const elsewhere = await signIn()
     const { agent, tokens } = await signIn(new UserAgent(), 'openid offline_access')
     expect(await out(agent, { id_token_hint: tokens.id_token })).toMatchObject(signedOut)
@@ -127,7 +127,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await out(agent, { id_token_hint: second.tokens.id_token })).toMatchObject(signedOut)
   })
 
-  it('takes a hint that has expired, and one by POST', async () => {
+  it('accepts an expired hint, and one by POST', async () => {
     const { agent, tokens } = await signIn()
     time.ahead += 2 * 3_600_000
     const hint = { id_token_hint: tokens.id_token, client_id: 'web', post_logout_redirect_uri: after }
@@ -135,7 +135,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await state(agent)).toBe('login_required')
   })
 
-  it('is what openid-client calls, as the discovery document says', async () => {
+  it('is called by openid-client as discovered', async () => {
     const { agent, tokens } = await signIn()
     const client = await discover(server.issuer, 'web', oidc.ClientSecretBasic(webClient.client_secret))
     const url = oidc.buildEndSessionUrl(client, { post_logout_redirect_uri: after, id_token_hint: tokens.id_token })
@@ -143,7 +143,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect((await agent.follow(url)).left?.href).toBe(after)
   })
 
-  it('LO01 asks, where no hint of this session is there, and the answer counts once it is given', async () => {
+  it('LO01 asks for confirmation without a hint of this session, and acts on the answer', async () => {
     const stranger = await signIn()
     const { agent } = await signIn()
     for (const parameters of [{}, { client_id: 'web' }, { id_token_hint: stranger.tokens.id_token }]) {
@@ -160,7 +160,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await state(stranger.agent)).toBe('code')
   })
 
-  it('LO02 believes no form that is not our own', async () => {
+  it('LO02 refuses foreign forms', async () => {
     const [first, second] = [await signIn(), await signIn()]
     const { html } = await out(first.agent, {})
     const csrf = /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? ''
@@ -188,7 +188,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await state(agent)).toBe('code')
   })
 
-  it('LO04 sends nobody to a URI that the client has not registered, character for character', async () => {
+  it('LO04 redirects only to a URI that the client has registered, character for character', async () => {
     const { agent, tokens } = await signIn()
     for (const uri of [
       ...[redirectUri, 'https://evil.example/', 'https://other.example/out', 'javascript:alert(1)', '//evil.example'],
@@ -201,7 +201,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await state(agent)).toBe('code')
   })
 
-  it('leads back from an error to the client of a good hint, and nowhere for the others', async () => {
+  it('leads back from an error to the client of a valid hint, and otherwise not', async () => {
     const { agent, tokens } = await signIn()
     const back = async (more: Record<string, string>) =>
       /id="back-to-client" href="([^"]+)"/.exec(
@@ -213,7 +213,7 @@ describe('/logout (RP-Initiated Logout)', () => {
       expect(await back(more)).toBeUndefined()
   })
 
-  it('LO05 sends nobody anywhere without a client', async () => {
+  it('LO05 redirects nowhere without a client', async () => {
     const { agent } = await signIn()
     const { html } = await out(agent, { post_logout_redirect_uri: after })
     const done = await agent.submit(new URL(`${server.issuer}/logout`), html, { post_logout_redirect_uri: after })
@@ -222,7 +222,7 @@ describe('/logout (RP-Initiated Logout)', () => {
       expect(await out(new UserAgent(), { ...nobody, post_logout_redirect_uri: after })).toMatchObject(signedOut)
   })
 
-  it('LO06 refuses a client that is unknown, disabled, or not that of the hint', async () => {
+  it('LO06 refuses a client that is unknown, disabled, or different from that of the hint', async () => {
     const { agent, tokens } = await signIn()
     for (const more of [
       { client_id: 'nobody' },
@@ -240,7 +240,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await state(agent)).toBe('code')
   })
 
-  it('LO07 refuses parameters that come twice, and a state of 3 KiB', async () => {
+  it('LO07 refuses repeated parameters, and a state of 3 KiB', async () => {
     const { agent, tokens } = await signIn()
     const hint = ['id_token_hint', tokens.id_token]
     for (const more of [
@@ -259,7 +259,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(await state(agent)).toBe('code')
   })
 
-  it('leads back to where the client begins a sign-in (OIDC Core §4), and nowhere for others', async () => {
+  it('leads back to the initiate_login_uri of the client (OIDC Core §4), or nowhere without one', async () => {
     const back = async (query: Record<string, string>) =>
       /id="back-to-client" href="([^"]+)"/.exec((await out(new UserAgent(), query)).html)?.[1]
     expect(await back({ client_id: 'other' })).toBe(
@@ -268,7 +268,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect([await back({ client_id: 'web' }), await back({})]).toEqual([undefined, undefined])
   })
 
-  it('is over when there is no session', async () => {
+  it('reports success when there is no session', async () => {
     expect(await out(new UserAgent(), {})).toMatchObject(signedOut)
     expect(await out(new UserAgent(), { client_id: 'web', post_logout_redirect_uri: after })).toMatchObject({
       left: after,

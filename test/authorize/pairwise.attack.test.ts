@@ -59,7 +59,7 @@ const redeem = async (issuer: string, client: TestClient, left: URL) => {
   return { status: response.status, body: (await response.json()) as Record<string, string> }
 }
 
-describe('the person a pairwise client asks for', () => {
+describe('the person that a pairwise client requests', () => {
   const keep = disposeAfterAll()
   const time = { ahead: 0 }
   let server: TestServer
@@ -92,7 +92,7 @@ describe('the person a pairwise client asks for', () => {
     return left?.searchParams.has('code') ? 'code' : left?.searchParams.get('error')
   }
 
-  it('PW06 is the person by the subject that this client was told, and by no other', async () => {
+  it('PW06 is found by the subject that this client knows, and by no other', async () => {
     const [alices, bobs] = [new UserAgent(), new UserAgent()]
     const own = await signIn(one, alices)
     const demands = (value: unknown) =>
@@ -104,7 +104,7 @@ describe('the person a pairwise client asks for', () => {
     for (const demand of demands(subject)) expect(await ask(plain, alices, demand)).toBe('code')
   })
 
-  it('PW06 an id_token_hint is understood, also when its time is over, and only of this client', async () => {
+  it('PW06 an id_token_hint is accepted, even when expired, and only from this client', async () => {
     const [alices, bobs] = [new UserAgent(), new UserAgent()]
     const own = await signIn(one, alices)
     const [elsewhere, ofSibling, bobsOwn] = [
@@ -123,7 +123,7 @@ describe('the person a pairwise client asks for', () => {
     expect(await ask(one, alices, both)).toBe('invalid_request')
   })
 
-  it('PW08 a hint of this session signs out at once, a hint of another session or person asks', async () => {
+  it('PW08 a hint of this session signs out at once; one of another session or person asks first', async () => {
     const [alices, again, bobs] = [new UserAgent(), new UserAgent(), new UserAgent()]
     const own = await signIn(one, alices)
     const [other, bobsOwn, second] = [await signIn(one, again), await signIn(one, bobs, bob), await signIn(two, alices)]
@@ -146,7 +146,7 @@ describe('a seal', () => {
   const token = { clientId: 'one', jti: 'grant.token' }
   const sealed = subjects.seal(token, [subject, 'an actor'])
 
-  it('PW07 opens in its token, by its key', () => {
+  it('PW07 can be opened in its token, with its key', () => {
     expect(subjects.open(token, sealed)).toEqual([subject, 'an actor'])
     expect(subjects.open({ ...token, clientId: 'two' }, sealed)).toBeUndefined()
     expect(subjects.open({ ...token, jti: 'grant.other' }, sealed)).toBeUndefined()
@@ -154,7 +154,7 @@ describe('a seal', () => {
     expect(createSubjects().open(token, sealed)).toBeUndefined()
   })
 
-  it('PW07 that was cut, extended or changed opens nowhere', () => {
+  it('PW07 that was truncated, extended or changed cannot be opened', () => {
     const bytes = Buffer.from(sealed, 'base64url')
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes)
@@ -165,7 +165,7 @@ describe('a seal', () => {
       expect(subjects.open(token, text)).toBeUndefined()
   })
 
-  it('PW07 shows nothing of a subject of 64 characters or less, not even how long it is', () => {
+  it('PW07 hides a subject of up to 64 characters, even its length', () => {
     const lengths = [1, 36, 64].map((count) => subjects.seal(token, ['x'.repeat(count)]).length)
     expect(new Set(lengths).size).toBe(1)
     const long = 'x'.repeat(255)
@@ -193,7 +193,7 @@ describe('the key of pairwise subjects', () => {
   }
   const another = `${pairwiseKey}, another`
 
-  it('PW09 a start with another key or without one is refused, unless it is said to be meant', async () => {
+  it('PW09 a start with another key, or without one, is refused unless it is confirmed', async () => {
     const deployment = keep(
       await prepareDeployment({ configure: (written) => ({ ...written, clients: [one], pairwise_key: pairwiseKey }) }),
     )
@@ -219,7 +219,7 @@ describe('the key of pairwise subjects', () => {
     expect(await collections(stores).secrets.find('pairwise_key')).not.toContain(another)
   })
 
-  it('PW10 without a key a pairwise client of the store gets nothing', async () => {
+  it('PW10 a pairwise client of the store gets no tokens without a key', async () => {
     const deployment = keep(await prepareDeployment({ configure: (written) => ({ ...written, clients: [plain] }) }))
     const file = join(deployment.directory, 'signet.yaml')
     {

@@ -75,7 +75,7 @@ describe('attacks on pushed authorization requests', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
   })
 
-  it('PA04, PA06, PA07 a reference that was used, of another client, unknown or malformed: one and the same page', async () => {
+  it('PA04, PA06, PA07 a used, foreign, unknown or malformed reference: the same page', async () => {
     const { uri } = await push(asked)
     const foreign = await open({ client_id: 'other', request_uri: uri })
     const agent = new UserAgent()
@@ -100,7 +100,7 @@ describe('attacks on pushed authorization requests', () => {
     }
   })
 
-  it('PA05 one reference, answered in many browsers at once: one code', async () => {
+  it('PA05 one reference answered in many browsers at once: one code', async () => {
     const { uri } = await push(asked)
     const at = `${server.issuer}/authorize?${new URLSearchParams({ client_id: 'web', request_uri: uri })}`
     const agents = Array.from({ length: 8 }, () => new UserAgent())
@@ -112,7 +112,7 @@ describe('attacks on pushed authorization requests', () => {
     expect(answers.filter(({ response }) => response.status === 400)).toHaveLength(7)
   })
 
-  it('PA08 what stands beside a reference counts for nothing', async () => {
+  it('PA08 parameters beside a reference are ignored', async () => {
     const { uri } = await push({ ...asked, state: 'inner' })
     const evil = { redirect_uri: 'https://evil.example/cb', scope: 'openid email', state: 'outer', prompt: 'none' }
     const left = await new UserAgent().authorize(
@@ -125,7 +125,7 @@ describe('attacks on pushed authorization requests', () => {
     expect(granted?.['scope']).toBe('openid')
   })
 
-  it('PA08 a reference that comes twice, or in query and body, is no request', async () => {
+  it('PA08 a repeated reference, or one in both query and body, is refused', async () => {
     const { uri } = await push(asked)
     const twice = new URLSearchParams([
       ['client_id', 'web'],
@@ -158,7 +158,7 @@ describe('attacks on pushed authorization requests', () => {
     expect((await push(asked)).status).toBe(201)
   })
 
-  it('PA11 a proof of another key than dpop_jkt names, and a proof that comes again', async () => {
+  it('PA11 a proof of a key other than dpop_jkt, and a replayed proof', async () => {
     const prover = createProver()
     const endpoint = `${server.issuer}/par`
     const headers = (proof: string) => ({ authorization: basic(webClient), dpop: proof })
@@ -189,7 +189,7 @@ describe('attacks on pushed authorization requests', () => {
     expect(await push({ ...asked, ...change })).toMatchObject({ error, uri: '' })
   })
 
-  it('a parameter that comes twice, and one in the query, are refused', async () => {
+  it('a repeated parameter, and one in the query, are refused', async () => {
     expect(await push([...Object.entries(asked), ['state', 'a'], ['state', 'b']])).toMatchObject({
       status: 400,
       error: 'invalid_request',

@@ -48,7 +48,7 @@ describe('pushed authorization requests', () => {
       }),
     })
 
-  it('are kept for a minute, opened as often as one likes before the answer, and never after it', async () => {
+  it('are kept for a minute, and can be opened any number of times before the answer, never after it', async () => {
     const { response, body } = await pushed({ ...asked, ...pkce }, asWeb)
     expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store'])
     expect(body).toEqual({
@@ -78,7 +78,7 @@ describe('pushed authorization requests', () => {
     expect(await signed.response.text()).toContain('has expired or was already used')
   })
 
-  it('are over after exactly expires_in seconds, and an open page can still be answered', async () => {
+  it('expire after exactly expires_in seconds, and an open page can still be answered', async () => {
     const at = async () => {
       const { body } = await pushed({ ...asked, ...pkce }, asWeb)
       return url({ client_id: 'web', request_uri: body['request_uri'] ?? '' })
@@ -98,7 +98,7 @@ describe('pushed authorization requests', () => {
     }
   })
 
-  it('are used up by an error, too', async () => {
+  it('are consumed by an error, too', async () => {
     const { body } = await pushed({ ...asked, ...pkce, prompt: 'none' }, asWeb)
     const at = url({ client_id: 'web', request_uri: body['request_uri'] ?? '' })
     const { left } = await new UserAgent().follow(at)
@@ -106,7 +106,7 @@ describe('pushed authorization requests', () => {
     expect((await new UserAgent().follow(at)).response.status).toBe(400)
   })
 
-  it('are the only way for a client that says so, and leave others free', async () => {
+  it('are mandatory for a client that registered so, and optional for others', async () => {
     const refused = await new UserAgent().follow(url({ client_id: 'pushing', ...asked, ...pkce }))
     expect([refused.response.status, refused.left]).toEqual([400, undefined])
     expect(await refused.response.text()).toContain('must push its requests')
@@ -121,7 +121,7 @@ describe('pushed authorization requests', () => {
     expect(plain.url.pathname).toMatch(/\/login$/)
   })
 
-  it('are the only way of a deployment that says so', async () => {
+  it('are mandatory in a deployment that requires them', async () => {
     await using strict = await startServer({
       configure: (written) => ({ ...written, require_pushed_authorization_requests: true }),
     })
@@ -152,7 +152,7 @@ describe('pushed authorization requests', () => {
     expect(((await bound.json()) as { token_type: string }).token_type).toBe('DPoP')
   })
 
-  it('stand in the audit log and in the discovery document', async () => {
+  it('appear in the audit log and in the discovery document', async () => {
     await pushed({ ...asked, ...pkce }, asWeb)
     expect((await server.audit()).at(-1)).toMatchObject({
       event: 'authorization.pushed',

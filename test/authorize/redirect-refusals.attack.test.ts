@@ -115,7 +115,7 @@ describe('refused by a redirect with error, state and iss', () => {
     await at.expectGood()
   })
 
-  it('AZ06 state twice: no state is echoed, as neither is the right one', async () => {
+  it('AZ06 state twice: no state is echoed, because neither is certain', async () => {
     const answer = await at.expectRefusal({ state: ['a', 'b'] }, 'invalid_request')
     expect(answer.searchParams.has('state')).toBe(false)
     await at.expectGood()

@@ -56,7 +56,7 @@ describe('signed authorization requests', () => {
   }
   const login = expect.stringMatching(/\/login$/) as string
 
-  it('count by what is inside alone, a state beside them included', async () => {
+  it('use only the parameters inside them, ignoring even a state beside them', async () => {
     const query = { client_id: 'signing', request: sign(claimsOf('signing', { max_age: 300 })) }
     const outer = { redirect_uri: 'https://evil.example/', scope: 'openid email', state: 'outer', prompt: 'none' }
     const at = `${server.issuer}/authorize?${new URLSearchParams({ ...query, ...outer })}`
@@ -82,7 +82,7 @@ describe('signed authorization requests', () => {
     ['without the claims of a JWT', {}, { iss: undefined, aud: undefined, exp: undefined, nbf: undefined }],
     ['8 s in the future', {}, { nbf: 8, iat: 8, exp: 60 }],
     ['claims as an object, and max_age as a number', {}, { claims: { userinfo: { email: null } }, max_age: 60 }],
-  ])('%s are read', async (_, header, change) => {
+  ])('%s are accepted', async (_, header, change) => {
     const times = Object.entries(change).map(([name, value]) =>
       ['nbf', 'iat', 'exp'].includes(name) && typeof value === 'number' ? [name, now() + value] : [name, value],
     )
@@ -120,14 +120,14 @@ describe('signed authorization requests', () => {
     ['JA09 of 9 KiB', (client) => sign(claimsOf(client, { nonce: 'n'.repeat(9000) }))],
   ]
 
-  it.each(bad)('%s: a page, and 400 when it is pushed', async (_, make) => {
+  it.each(bad)('%s: an error page, and 400 when it is pushed', async (_, make) => {
     expect(await open('signing', make('signing'))).toMatchObject({ status: 400, left: undefined })
     expect(await push('signing', { request: make('signing') })).toEqual({
       ...{ status: 400, error: 'invalid_request_object', request_uri: '' },
     })
   })
 
-  it('JA10 of a client without keys, or with another algorithm than it registered, are refused', async () => {
+  it('JA10 of a client without keys, or with an algorithm other than the registered one, are refused', async () => {
     expect(await open('keyless', sign(claimsOf('keyless')))).toMatchObject({ status: 400, left: undefined })
     expect(await push('ps256', { request: sign(claimsOf('ps256')) })).toMatchObject({ error: 'invalid_request_object' })
   })
@@ -139,7 +139,7 @@ describe('signed authorization requests', () => {
     expect(await push('strict', { request })).toMatchObject({ status: 400, error: 'invalid_request_object' })
   })
 
-  it('JA11 that are too old, or live too long, are refused where they are required', async () => {
+  it('JA11 that are too old, or valid for too long, are refused where they are required', async () => {
     for (const change of [{ nbf: now() - 3700 }, { exp: now() + 3700 }])
       expect(await push('strict', { request: sign(claimsOf('strict', change)) })).toMatchObject({ status: 400 })
     expect(
@@ -147,7 +147,7 @@ describe('signed authorization requests', () => {
     ).toMatchObject({ status: 201 })
   })
 
-  it('JA12 are the only way of a client that says so: a page, and 400 at /par', async () => {
+  it('JA12 are mandatory for a client that registered so: an error page, and 400 at /par', async () => {
     const query = new URLSearchParams({ client_id: 'strict', ...asked })
     const { response, left } = await new UserAgent().follow(`${server.issuer}/authorize?${query}`)
     expect([response.status, left]).toEqual([400, undefined])
@@ -155,18 +155,18 @@ describe('signed authorization requests', () => {
     expect(await push('strict', asked)).toMatchObject({ status: 400, error: 'invalid_request' })
   })
 
-  it('JA13 with a redirect URI that is not registered get a page', async () => {
+  it('JA13 with an unregistered redirect URI get an error page', async () => {
     const request = sign(claimsOf('signing', { redirect_uri: 'https://evil.example/' }))
     expect(await open('signing', request)).toMatchObject({ status: 400, left: undefined })
     expect(await push('signing', { request })).toMatchObject({ status: 400, error: 'invalid_request' })
   })
 
-  it('JA14 what a signed request asks for is refused by a redirect, with iss', async () => {
+  it('JA14 are refused by a redirect with iss once they verify', async () => {
     const { left } = await open('signing', sign(claimsOf('signing', { scope: 'nothing' })))
     expect([left?.searchParams.get('error'), left?.searchParams.get('iss')]).toEqual(['invalid_scope', server.issuer])
   })
 
-  it('are pushed by openid-client, and the discovery document says how', async () => {
+  it('are pushed by openid-client, as the discovery document describes', async () => {
     const jwk = key.privateKey.export({ format: 'jwk' })
     const config = await openid.discovery(
       new URL(server.issuer),
@@ -186,7 +186,7 @@ describe('signed authorization requests', () => {
     })
   })
 
-  it('are the only way of a deployment that says so', async () => {
+  it('are mandatory in a deployment that requires them', async () => {
     await using all = await startServer({
       configure: (written) => ({ ...written, require_signed_request_object: true }),
     })

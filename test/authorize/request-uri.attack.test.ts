@@ -72,7 +72,7 @@ describe('request objects behind a request_uri', () => {
     text: expect.stringContaining('is not registered, or cannot be read') as string,
   }
 
-  it('are fetched, at most once a second, and count alone', async () => {
+  it('are fetched, at most once a second, and replace all other parameters', async () => {
     const outer = { state: 'outer', scope: 'openid email', redirect_uri: 'https://evil.example/' }
     const at = urlOf({ client_id: 'signing', request_uri: `${site.url}/one`, ...outer })
     const left = await new UserAgent().authorize(at, person)
@@ -96,12 +96,12 @@ describe('request objects behind a request_uri', () => {
     expect([second.left?.searchParams.get('error'), site.asked.length]).toEqual(['invalid_scope', 2])
   })
 
-  it('are signed requests, for clients that have to sign', async () => {
+  it('count as signed requests, for clients that must sign', async () => {
     site.answer = textAnswer(objectOf('strict'))
     expect(await open({ client_id: 'strict', request_uri: `${site.url}/strict` })).toMatchObject(login)
   })
 
-  it('are announced, with the registration that they need', async () => {
+  it('are announced in discovery, with the required registration', async () => {
     const metadata = (await (await fetch(`${server.issuer}/.well-known/openid-configuration`)).json()) as object
     expect(metadata).toMatchObject({ request_uri_parameter_supported: true, require_request_uri_registration: true })
   })
@@ -115,13 +115,13 @@ describe('request objects behind a request_uri', () => {
     ['with a dot segment', 'signing', ({ url }) => `${url}/./one`],
     ['of another scheme', 'signing', () => 'file:///etc/passwd'],
     ['in upper case', 'signing', ({ url }) => `${url}/ONE`],
-  ])('JA15 %s get a page, and nothing is fetched', async (_, client_id, uri) => {
+  ])('JA15 %s get an error page, and nothing is fetched', async (_, client_id, uri) => {
     expect(await open({ client_id, request_uri: uri(site) })).toMatchObject(page)
     expect(site.asked).toEqual([])
   })
 
   it.each(Object.keys(noAnswers))(
-    'JA16 F35 of a site that %s get a page, and the site has rest for 10 s',
+    'JA16 F35 of a site that %s get an error page, and the site is left alone for 10 s',
     async (name) => {
       site.answer = noAnswers[name] ?? site.answer
       const asked = { client_id: 'signing', request_uri: `${site.url}/two` }
@@ -142,7 +142,7 @@ describe('request objects behind a request_uri', () => {
     ["another client's object", () => objectOf('strict')],
     ['an object with another one inside', () => objectOf('signing', { request_uri: `${site.url}/two` })],
     ['an object with a wrong signature', () => `${objectOf('signing').slice(0, -4)}AAAA`],
-  ])('JA16 that are %s get a page', async (_, text) => {
+  ])('JA16 that are %s get an error page', async (_, text) => {
     site.answer = textAnswer(text())
     const answer = await open({ client_id: 'signing', request_uri: `${site.url}/one` })
     expect(answer).toMatchObject({
@@ -172,7 +172,7 @@ describe('request objects behind a request_uri', () => {
       ['the hash of a text that the client did not have yet', () => hashOf('another')],
       ['a word', () => 'x'],
       ['nothing', () => ''],
-    ])('are fetched without it, whatever it says: %s', async (_, fragmentOf) => {
+    ])('are fetched without it, whatever it is: %s', async (_, fragmentOf) => {
       const { client_id, uri, text } = await registerFor(fragmentOf)
       site.answer = textAnswer(text)
       site.asked.length = 0
@@ -180,7 +180,7 @@ describe('request objects behind a request_uri', () => {
       expect(site.asked.map(({ path }) => path)).toEqual(['/mine'])
     })
 
-    it('JA16 that are asked for without it or with another one get a page, and nothing is fetched', async () => {
+    it('JA16 that are requested without it or with another one get an error page, and nothing is fetched', async () => {
       const { client_id, uri, text } = await registerFor(hashOf)
       site.answer = textAnswer(text)
       site.asked.length = 0
@@ -190,7 +190,7 @@ describe('request objects behind a request_uri', () => {
       expect(site.asked).toEqual([])
     })
 
-    it('JA16 are signed in any case', async () => {
+    it('JA16 must be signed in any case', async () => {
       const { client_id, uri, text } = await registerFor(hashOf)
       const [header, claims] = text.split('.')
       for (const forged of [`${header}.${claims}.`, `${text.slice(0, -4)}AAAA`]) {
@@ -227,7 +227,7 @@ describe('request objects behind a request_uri', () => {
     expect(site.asked).toEqual([])
   })
 
-  it('JA18 are not fetched where the configuration does not say so, and a client cannot register them', async () => {
+  it('JA18 are not fetched unless the configuration allows it, and a client cannot register them', async () => {
     await using off = await startServer()
     const query = { client_id: 'app', request_uri: `${site.url}/one`, redirect_uri: redirectUri, response_type: 'code' }
     const { left } = await new UserAgent().follow(

@@ -9,7 +9,7 @@ const hour = 3_600_000
 const after = 'https://client.example/out'
 type Tokens = Record<'access_token' | 'id_token' | 'refresh_token', string>
 
-describe('a signing key of ours that is rotated', () => {
+describe('a rotated signing key of the issuer', () => {
   let server: ReloadServer
   let now = Date.parse('2026-11-20T00:00:00Z')
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('a signing key of ours that is rotated', () => {
     ['removed', () => ({}), () => []],
     ['removed before the end that it had', () => ({ not_after: soon() }), () => []],
     ['retired without the purpose', () => ({}), () => [{ purposes: ['userinfo'], not_after: soon() }]],
-  ])('LO03 a key that was %s speaks for nobody', async (how, written, left) => {
+  ])('LO03 a key that was %s is no longer trusted for hints', async (how, written, left) => {
     const kid = how.replaceAll(' ', '-')
     await server.edit((all) => ({ ...all, keys: [key(kid, { allow_early: true, ...written() })] }))
     expect((await server.reload({ force: 'true' })).status).toBe(200)

@@ -44,14 +44,14 @@ const askInstead = async ({ agent, url, html, attempt }: Passed, method: string,
   return { status: response.status, url: at, html: await response.text() }
 }
 
-it('names who is asked, and offers a key that could have been used first, and nothing else', async () => {
+it('names the person, and offers only a passkey that could have been used first', async () => {
   const { html } = await passFirst()
   expect(html).toContain(`<bdi id="consent-account">${alice.username}</bdi>`)
   expect(html).toContain('Not you?')
   expect([...html.matchAll(/id="instead-(\w+)"/g)].map(([, id]) => id)).toEqual(['key'])
 })
 
-it('asks the other one for the same person, and both attempts stay good until one is answered', async () => {
+it('asks for the other factor of the same person, and both attempts stay valid until one is answered', async () => {
   const first = await passFirst()
   const other = await askInstead(first, 'key')
   expect(other.html).toContain('data-ceremony="key"')
@@ -61,7 +61,7 @@ it('asks the other one for the same person, and both attempts stay good until on
   expect(isSignedIn(first.agent)).toBe(true)
 })
 
-it('says that the person does not have the other one, and asks the first one on', async () => {
+it('reports that the person does not have the other factor, and keeps asking for the first', async () => {
   key.isMissing = true
   const first = await passFirst()
   const { status, html } = await askInstead(first, 'key')
@@ -70,7 +70,7 @@ it('says that the person does not have the other one, and asks the first one on'
   expect(hidden(html, 'attempt')).toBe(first.attempt)
 })
 
-it('says that the other one is not possible when it fails', async () => {
+it('reports that the other factor is not possible when it fails', async () => {
   const first = await passFirst()
   key.broken = 'bug'
   const { status, html } = await askInstead(first, 'key')
@@ -83,7 +83,7 @@ it.each([
   ['a method that comes after another one', 'later', undefined],
   ['the method before', 'password', undefined],
   ['an attempt that there is not', 'key', 'A'.repeat(43)],
-])('does not ask %s', async (_name, method, attempt) => {
+])('does not ask for %s', async (_name, method, attempt) => {
   const first = await passFirst()
   const { status, html } = await askInstead(first, method, attempt)
   expect(status).toBe(403)
@@ -91,7 +91,7 @@ it.each([
   expect(isSignedIn(first.agent)).toBe(false)
 })
 
-it('asks nothing by the attempt of another browser', async () => {
+it('ignores the attempt of another browser', async () => {
   const victim = await passFirst()
   const thief = await passFirst()
   const { status } = await askInstead(thief, 'key', victim.attempt)

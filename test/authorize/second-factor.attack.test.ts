@@ -58,7 +58,7 @@ const answer = (
 ) => agent.submit(url, html, { method, attempt, ...fields })
 
 describe('a method that comes after another', () => {
-  it('is asked when the first has passed, and the session begins after it, with the amr of both', async () => {
+  it('is asked for after the first, and the session begins afterwards with the amr of both', async () => {
     const first = await passFirst()
     expect(first.html).toContain('name="code"')
     expect(first.html).not.toContain('id="login-methods"')
@@ -75,7 +75,7 @@ describe('a method that comes after another', () => {
     expect(provider.stores.sessions.puts.at(-1)).toContain('"username":"alice"')
   })
 
-  it('survives a reload of its page, and is left out for a person who does not have it', async () => {
+  it('survives a reload of its page, and is skipped for a person who does not have it', async () => {
     const first = await passFirst()
     const { response } = await first.agent.follow(first.url)
     expect(hidden(await response.text(), 'attempt')).toBe(first.attempt)
@@ -85,7 +85,7 @@ describe('a method that comes after another', () => {
     expect(isSignedIn(agent)).toBe(true)
   })
 
-  it('is on no page before, and begins nowhere else', async () => {
+  it('is on no page before the first, and cannot be started alone', async () => {
     const agent = new UserAgent()
     const { url, response } = await agent.follow(provider.url({ prompt: 'login' }))
     const html = await response.text()
@@ -111,14 +111,14 @@ describe('a method that comes after another', () => {
     expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('was already used')])
   })
 
-  it('SI17 passes for nobody but the person of the first', async () => {
+  it('SI17 is accepted only for the person of the first', async () => {
     const first = await passFirst()
     const { response } = await answer(first, { code: '123456', as: 'sub-bob' })
     expect([response.status, isSignedIn(first.agent)]).toEqual([403, false])
     expect(provider.events.at(-1)).toMatchObject({ event: 'login.refused', method: 'code', sub: 'sub-alice' })
   })
 
-  it('SI18 delays guesses at it, also on a new page, and a right one clears the count', async () => {
+  it('SI18 delays guesses at it, also on a new page, until a right one clears the count', async () => {
     const statuses: number[] = []
     for (let guess = 0; guess < 7; guess++) {
       const first = await passFirst({}, { ...alice, username: 'carol' })
@@ -142,7 +142,7 @@ describe('a method that comes after another', () => {
     expect(isSignedIn(first.agent)).toBe(true)
   })
 
-  it('SI14 that fails keeps the person out, and says so', async () => {
+  it('SI14 that fails keeps the person out, with a message', async () => {
     code.broken = 'bug'
     const first = await passFirst()
     expect([first.status, isSignedIn(first.agent)]).toEqual([503, false])
@@ -157,7 +157,7 @@ describe('a method that comes after another', () => {
 })
 
 describe('a method that an acr asks for', () => {
-  it('comes after the first, on the page and elsewhere', async () => {
+  it('follows the first, on the page and elsewhere', async () => {
     code.isMissing = true
     const first = await passFirst({ acr_values: 'key' })
     expect(first.html).toContain('data-ceremony="key"')
@@ -172,7 +172,7 @@ describe('a method that an acr asks for', () => {
     expect(provider.events.at(-1)).toMatchObject({ method: 'password far', amr: ['pwd', 'sms'] })
   })
 
-  it('is not asked where it cannot be had, and the client gets an error for an essential one', async () => {
+  it('is not asked for if it is not available, and the client gets an error for an essential one', async () => {
     code.isMissing = true
     expect((await passFirst({ acr_values: 'none' })).html).toContain('id="consent-allow"')
     key.isMissing = true
@@ -182,7 +182,7 @@ describe('a method that an acr asks for', () => {
   })
 })
 
-describe('one method alone that is elsewhere', () => {
+describe('a single method that is elsewhere', () => {
   const only = redirectDouble({ id: 'only', amr: ['ext'], title: { en: 'The bank' } })
   let alone: Provider
   beforeAll(async () => {
@@ -198,7 +198,7 @@ describe('one method alone that is elsewhere', () => {
     return agent.follow(`${alone.issuer}/sign-in/only/callback?${new URLSearchParams({ state, ...query })}`)
   }
 
-  it('has no page: the browser goes there at once', async () => {
+  it('has no page: the browser is redirected at once', async () => {
     const agent = new UserAgent()
     const { left } = await agent.follow(alone.url())
     expect(left?.pathname).toBe('/only')
@@ -206,7 +206,7 @@ describe('one method alone that is elsewhere', () => {
     expect(await response.text()).toContain('id="consent-allow"')
   })
 
-  it('SI19 comes back with an error to the page, and not in circles', async () => {
+  it('SI19 returns with an error to the page, without a redirect loop', async () => {
     const agent = new UserAgent()
     const { left } = await agent.follow(alone.url())
     const { response, url, left: again } = await callback(agent, left, {})

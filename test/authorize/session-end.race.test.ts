@@ -62,7 +62,7 @@ describe('LO15 a session that ends while codes are issued in it', () => {
   it.each([
     ['gives nothing', ['openid']],
     ['for the time after it is redeemed, and the client hears of the end', ['openid', 'offline_access']],
-  ])('a code that comes too late for the end to see it %s', async (_, scope) => {
+  ])('a code that is issued too late for the end to see it %s', async (_, scope) => {
     const { session } = await beginSession()
     const end = createEndSessionGrants({
       ...{ index: stored.grantIndex, revocations: stored.revocations, grantLifetime: 600 },

@@ -14,7 +14,7 @@ describe('prompt', () => {
     expect(await meet(await provider.signedIn(), { prompt: 'none' })).toBe('code')
   })
 
-  it('AZ14 none is answered so by form_post and to a POST, too', async () => {
+  it('AZ14 none gets the same by form_post and by POST', async () => {
     const agent = new UserAgent()
     const response = await agent.fetch(provider.url({ prompt: 'none', response_mode: 'form_post' }))
     expect(await response.text()).toContain('name="error" value="login_required"')
@@ -29,7 +29,7 @@ describe('prompt', () => {
     expect(await meet(agent, { prompt: 'none' })).toBe('code')
   })
 
-  it('login asks for a login of this very request', async () => {
+  it('login requires a sign-in for this very request', async () => {
     for (const prompt of ['login', 'login consent']) {
       const agent = await provider.signedIn()
       expect(await meet(agent, { prompt })).toBe('login')
@@ -40,7 +40,7 @@ describe('prompt', () => {
     }
   })
 
-  it('login cannot be had by the session that was there', async () => {
+  it('login is not satisfied by an existing session', async () => {
     const agent = await provider.signedIn()
     const { url } = await agent.follow(provider.url({ prompt: 'login' }))
     const consent = await agent.fetch(url.href.replace('/login', '/consent'))
@@ -64,7 +64,7 @@ describe('prompt', () => {
 })
 
 describe('max_age', () => {
-  it('AZ16 0 always asks for a login, and auth_time is fresh', async () => {
+  it('AZ16 0 always requires a sign-in, and auth_time is fresh', async () => {
     const agent = await provider.signedIn()
     expect(await meet(agent, { max_age: '0' })).toBe('login')
     expect(await meet(agent, { max_age: '0', prompt: 'none' })).toBe('login_required')
@@ -76,7 +76,7 @@ describe('max_age', () => {
     provider.time.now += 60_000
   })
 
-  it('AZ16 a login that is too old is repeated, one that is not keeps its time', async () => {
+  it('AZ16 a sign-in that is too old is repeated, and a recent one keeps its auth_time', async () => {
     const agent = await provider.signedIn()
     const then = seconds()
     provider.time.now += 99_000
@@ -87,7 +87,7 @@ describe('max_age', () => {
     expect(await meet(agent, { max_age: '4000000000' })).toBe('code')
   })
 
-  it('default_max_age of the client holds where none is sent', async () => {
+  it('default_max_age of the client applies when none is sent', async () => {
     const agent = await provider.signedIn(alice, { client_id: 'aged' })
     expect(await meet(agent, { client_id: 'aged' })).toBe('code')
     provider.time.now += 101_000
@@ -96,8 +96,8 @@ describe('max_age', () => {
   })
 })
 
-describe('the user who is asked for', () => {
-  it('AZ17 another than the one signed in: login_required', async () => {
+describe('the requested user', () => {
+  it('AZ17 not the one who is signed in: login_required', async () => {
     const agent = await provider.signedIn()
     for (const sent of [{ id_token_hint: 'ours:sub-bob' }, { claims: '{"id_token":{"sub":{"value":"sub-bob"}}}' }]) {
       expect(await meet(agent, sent)).toBe('login_required')
@@ -106,7 +106,7 @@ describe('the user who is asked for', () => {
     expect(await meet(agent, { id_token_hint: 'ours:sub-alice' })).toBe('code')
   })
 
-  it('AZ17 another than the one who then signs in: login_required', async () => {
+  it('AZ17 not the one who then signs in: login_required', async () => {
     const answer = await new UserAgent().authorize(provider.url({ id_token_hint: 'ours:sub-bob' }), alice)
     expect(Object.fromEntries(answer.searchParams)).toMatchObject({
       error: 'login_required',
@@ -132,7 +132,7 @@ describe('the user who is asked for', () => {
     expect(await meet(agent)).toBe('login')
   })
 
-  it('an essential acr that cannot be had is no login', async () => {
+  it('an essential acr that is not available gets no sign-in', async () => {
     const claims = '{"id_token":{"acr":{"essential":true,"values":["urn:high"]}}}'
     const agent = await provider.signedIn()
     expect(await meet(agent, { claims, prompt: 'none' })).toBe('login_required')
@@ -154,7 +154,7 @@ describe('HX01 a form that another site posts', () => {
   const postWithoutCookies = (sent: Sent = {}) => fetch(`${provider.issuer}/authorize`, posted(sent))
   const loginPage = /\/interaction\/[\w-]{43}\/login$/
 
-  it('is answered by the session although its cookies did not come along', async () => {
+  it('is answered with the session although its cookies were not sent', async () => {
     const agent = await provider.signedIn()
     const response = await postWithoutCookies({ prompt: 'none' })
     const location = response.headers.get('location') ?? ''
@@ -181,7 +181,7 @@ describe('HX01 a form that another site posts', () => {
     }
   })
 
-  it('HX02 of many browsers that open it one has it, and it stays a POST of nobody', async () => {
+  it('HX02 is opened by one of many browsers, and remains a cross-site POST', async () => {
     const { headers } = await postWithoutCookies()
     const location = headers.get('location') ?? ''
     // Not by a form, and not on the page of consent.

@@ -18,8 +18,8 @@ const hintOf = (name: string) => ({ id_token_hint: `ours:sub-${name}` })
 const select = { prompt: 'select_account' }
 const everybody = async (agent: UserAgent) => [...shared.offered((await shared.meet(agent, select)).html).keys()]
 
-describe('SP01 the cookie of the others', () => {
-  it('is opaque, HttpOnly and SameSite, of bounded length, and nobody but the server can make it', async () => {
+describe('SP01 the cookie of the other accounts', () => {
+  it('is opaque, HttpOnly and SameSite, of bounded length, and only the server can make it', async () => {
     const agent = await shared.browserOf('alice', 'bob', 'carol', 'dave', 'erin', 'frank')
     expect(cookie(agent, others)).toMatch(/^(?:[\w-]{43}\.){3}[\w-]{43}$/)
     const { url, html } = await shared.meet(agent, { prompt: 'login' })
@@ -39,7 +39,7 @@ describe('SP01 the cookie of the others', () => {
     ['with something behind it', (good) => `${good}.`],
     ['of 4 KiB', (good) => Array.from({ length: 90 }, () => good).join('.')],
     ['the hash, as it is in the store', () => JSON.parse(shared.stores.sessions.puts.at(-2) ?? '')[0] as string],
-  ])('that is %s offers and signs in nobody, and a good sign-in replaces it', async (_, tamper) => {
+  ])('that is %s offers nobody and signs nobody in, and the next sign-in replaces it', async (_, tamper) => {
     const agent = await shared.browserOf('alice', 'bob')
     agent.setCookie(others, tamper(cookie(agent, others)))
     expect(await everybody(agent)).toEqual(['bob'])
@@ -48,14 +48,14 @@ describe('SP01 the cookie of the others', () => {
     expect(await everybody(agent)).toEqual(['carol', 'bob'])
   })
 
-  it('that names the current one, or one twice, offers each once', async () => {
+  it('that names the current account, or one twice, offers each once', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     const good = cookie(agent, others)
     agent.setCookie(others, [good, cookie(agent, current), good, good].join('.'))
     expect(await everybody(agent)).toEqual(['bob', 'alice'])
   })
 
-  it('does not exist for a browser that an earlier version signed in, and its session continues', async () => {
+  it('may be missing in a browser that an earlier version signed in, whose session continues', async () => {
     const agent = await shared.browserOf('alice')
     expect(agent.cookies.has(others)).toBe(false)
     const [id, stored] = JSON.parse(shared.stores.sessions.puts.at(-1) ?? '') as [
@@ -71,7 +71,7 @@ describe('SP01 the cookie of the others', () => {
 })
 
 describe('SP02 a browser with one person', () => {
-  it('costs no read more than before: one of the session, at each request', async () => {
+  it('costs one read of the session at each request, and no more', async () => {
     const agent = await shared.browserOf('alice')
     for (const sent of [{}, { prompt: 'none' }, { login_hint: 'bob' }, hintOf('alice'), hintOf('bob')]) {
       shared.reads.length = 0
@@ -86,8 +86,8 @@ describe('SP02 a browser with one person', () => {
   })
 })
 
-describe('SP03 a session that a stranger has put into the browser', () => {
-  it('is not that of the person who signs in, and its cookie opens nothing of theirs', async () => {
+describe('SP03 a session planted in the browser by an attacker', () => {
+  it('is not taken over by the person who signs in, and its cookie opens nothing of theirs', async () => {
     const stranger = await shared.browserOf('frank')
     const victim = new UserAgent()
     for (const name of [current, others]) victim.setCookie(name, cookie(stranger, current))
@@ -99,7 +99,7 @@ describe('SP03 a session that a stranger has put into the browser', () => {
     expect(shared.sessionsOf('alice').at(-1)?.sid).not.toBe(shared.sessionsOf('frank').at(-1)?.sid)
   })
 
-  it('of the same person is ended by the sign-in, wherever it was in the cookies', async () => {
+  it('of the same person is ended by the sign-in, wherever it is among the cookies', async () => {
     for (const name of [current, others]) {
       const elsewhere = await shared.browserOf('alice')
       const agent = await shared.browserOf('bob')
@@ -112,7 +112,7 @@ describe('SP03 a session that a stranger has put into the browser', () => {
 })
 
 describe('SP04 a person whose sign-ins were ended, or whose account is gone', () => {
-  it('is not offered and not taken, also where they are not the current one', async () => {
+  it('is neither offered nor used, even if they are not the current one', async () => {
     const end = createEndSubject({
       revocations: shared.stores.revocations,
       clock: () => shared.time.now,
@@ -132,7 +132,7 @@ describe('SP04 a person whose sign-ins were ended, or whose account is gone', ()
   })
 })
 
-describe('SP05 the page of choice', () => {
+describe('SP05 the account chooser', () => {
   const post = (agent: UserAgent, url: URL, fields: Record<string, string>) =>
     agent.fetch(url, { method: 'POST', body: new URLSearchParams(fields) })
   const csrfIn = (html: string) => /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? ''
@@ -148,7 +148,7 @@ describe('SP05 the page of choice', () => {
     expect(await everybody(agent)).toEqual(['bob', 'alice'])
   })
 
-  it('takes no form of another site, another page, another sign-in or another browser', async () => {
+  it('refuses the form of another site, another page, another sign-in or another browser', async () => {
     const [agent, stranger] = [await shared.browserOf('alice', 'bob'), await shared.browserOf('alice', 'bob')]
     const page = await shared.meet(agent, select)
     const alice = shared.offered(page.html).get('alice') ?? ''
@@ -163,7 +163,7 @@ describe('SP05 the page of choice', () => {
     expect((await shared.meet(agent)).met).toBe('bob')
   })
 
-  it('lets nobody choose who is not signed in in this browser', async () => {
+  it('refuses an account that is not signed in in this browser', async () => {
     const [agent, elsewhere] = [await shared.browserOf('alice'), await shared.browserOf('bob')]
     const page = await shared.meet(agent, select)
     const bob = shared.offered((await shared.meet(elsewhere, select)).html).get('bob') ?? ''
@@ -175,7 +175,7 @@ describe('SP05 the page of choice', () => {
     expect((await shared.meet(elsewhere)).met).toBe('bob')
   })
 
-  it('a choice is good in its browser and its sign-in alone', async () => {
+  it('a choice is valid only in its browser and its sign-in', async () => {
     const [agent, stranger] = [await shared.browserOf('alice', 'bob'), await shared.browserOf('alice', 'bob')]
     const choiceOf = async (of: UserAgent) => {
       const page = await shared.meet(of, select)
@@ -194,7 +194,7 @@ describe('SP05 the page of choice', () => {
 })
 
 describe('SP06 signing out of all', () => {
-  it('needs the form that this browser was shown for the people who are in it', async () => {
+  it('needs the form that this browser was shown for its current accounts', async () => {
     const [agent, stranger] = [await shared.browserOf('alice', 'bob'), await shared.browserOf('alice', 'bob')]
     const url = `${shared.issuer}/logout`
     const csrfOf = async (of: UserAgent) =>

@@ -11,7 +11,7 @@ afterAll(() => shared.close())
 const hintOf = (name: string) => ({ id_token_hint: `ours:sub-${name}` })
 
 describe('several people in one browser', () => {
-  it('stay signed in side by side: select_account offers them, and the one who is chosen needs no password and is current', async () => {
+  it('stay signed in side by side: select_account offers them, and the chosen one becomes current without a password', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     expect((await shared.meet(agent)).met).toBe('bob')
     const page = await shared.meet(agent, { prompt: 'select_account' })
@@ -28,7 +28,7 @@ describe('several people in one browser', () => {
     expect([...shared.offered(again.html).keys()]).toEqual(['alice', 'bob'])
   })
 
-  it('keep a sid each, which stays when they sign in again', async () => {
+  it('keep a sid each, also when they sign in again', async () => {
     const agent = await shared.browserOf('carol')
     const [first] = shared.sessionsOf('carol').slice(-1)
     await shared.signIn(agent, 'dave')
@@ -39,7 +39,7 @@ describe('several people in one browser', () => {
     expect(agent.cookies.get('signet-other-sessions')?.value).toMatch(/^[\w-]{43}$/)
   })
 
-  it('one person alone is offered, too, and another can sign in', async () => {
+  it('a single person is offered, too, and another can sign in', async () => {
     const agent = await shared.browserOf('alice')
     const page = await shared.meet(agent, { prompt: 'select_account' })
     expect(page.met).toBe('select')
@@ -50,7 +50,7 @@ describe('several people in one browser', () => {
     expect((await shared.meet(new UserAgent(), { prompt: 'select_account' })).met).toBe('login')
   })
 
-  it('the one who is chosen gives the password where the client asks for it, and the username is there', async () => {
+  it('the chosen one enters the password if the client requires it, with the username filled in', async () => {
     for (const more of [{ prompt: 'select_account login' }, { prompt: 'select_account', max_age: '60' }]) {
       const agent = await shared.browserOf('alice', 'bob')
       shared.time.now += 100_000
@@ -61,7 +61,7 @@ describe('several people in one browser', () => {
     }
   })
 
-  it('consent is asked of the one who was chosen, in the tab where that was', async () => {
+  it('consent is asked of the chosen person, in the same tab', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     const prompt = 'select_account consent'
     const [first, second] = [await shared.meet(agent, { prompt }), await shared.meet(agent, { prompt })]
@@ -76,14 +76,14 @@ describe('several people in one browser', () => {
     expect((await shared.meet(agent)).met).toBe('bob')
   })
 
-  it('a click that comes twice is answered twice', async () => {
+  it('a repeated click gets the same answer', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     const page = await shared.meet(agent, { prompt: 'select_account consent' })
     await shared.choose(agent, page, 'alice')
     expect((await shared.choose(agent, page, 'alice')).html).toContain('>ALICE<')
   })
 
-  it('the client that names one gets this one, also silently, and the other stays current', async () => {
+  it('a client that names one gets that one, also silently, and the other stays current', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     const claims = { claims: '{"id_token":{"sub":{"value":"sub-alice"}}}' }
     for (const sent of [hintOf('alice'), { ...hintOf('alice'), prompt: 'none' }, claims, { ...claims, prompt: 'none' }])
@@ -122,7 +122,7 @@ describe('several people in one browser', () => {
     expect(await another('alice')).toBe('')
   })
 
-  it('the consent page leads to the others, and with one person to a sign-in', async () => {
+  it('the consent page leads to the other accounts, or to a sign-in if there is one person', async () => {
     const link = async (agent: UserAgent) =>
       /id="other-account" href="([^"]+)"/.exec((await shared.meet(agent, { prompt: 'consent' })).html)?.[1] ?? ''
     expect(await link(await shared.browserOf('alice'))).toMatch(/\/login\?account=other$/)
@@ -134,7 +134,7 @@ describe('several people in one browser', () => {
     expect((await shared.send(agent, consent, { decision: 'allow' })).subject).toBe('alice')
   })
 
-  it('are five at most: one more ends the session of the one who was current longest ago, with its grants', async () => {
+  it('are at most five: one more ends the least recently current session, with its grants', async () => {
     const agent = await shared.browserOf('alice', 'bob', 'carol', 'dave', 'erin')
     expect(await shared.meet(agent, hintOf('alice'))).toMatchObject({ met: 'alice' })
     const sid = shared.sessionsOf('alice').at(-1)?.sid
@@ -160,7 +160,7 @@ describe('signing out where several people are signed in', () => {
     return { url, left, html: await response.text() }
   }
 
-  it('of the current one makes nobody else current: the others are offered, never taken', async () => {
+  it('of the current one makes nobody else current: the others are offered, never used silently', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     const page = await logout(agent)
     expect(page.html).toMatch(/id="consent-account">BOB<[^]*id="still-signed-in">[^]*ALICE/)
@@ -174,7 +174,7 @@ describe('signing out where several people are signed in', () => {
     expect((await shared.meet(agent, { prompt: 'none' })).met).toBe('alice')
   })
 
-  it('of all ends every session of the browser, on the page that asks and on the page afterwards', async () => {
+  it('of all ends every session of the browser, on the confirmation page and on the page afterwards', async () => {
     for (const after of [false, true]) {
       const agent = await shared.browserOf('alice', 'bob', 'carol')
       const sids = (['alice', 'bob', 'carol'] as const).map((name) => shared.sessionsOf(name).at(-1)?.sid)
@@ -189,7 +189,7 @@ describe('signing out where several people are signed in', () => {
     }
   })
 
-  it('of one of them on the page of choice leaves the others, and the page of a form that comes late says so', async () => {
+  it('of one in the account chooser leaves the others, and a late form gets a message', async () => {
     const agent = await shared.browserOf('alice', 'bob')
     const page = await shared.meet(agent, { prompt: 'select_account' })
     const alice = shared.offered(page.html).get('alice') ?? ''

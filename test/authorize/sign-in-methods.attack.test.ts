@@ -61,7 +61,7 @@ const back = (agent: UserAgent, state: string, query: Record<string, string> = {
 const isSignedIn = (agent: UserAgent): boolean => agent.cookies.has('signet-session')
 
 describe('an answer from elsewhere', () => {
-  it('signs in the person that the method names, in the browser that started, and continues to the client', async () => {
+  it('signs in the person that the method returns, in the browser that started, and continues to the client', async () => {
     const { agent, state } = await leave()
     const response = await back(agent, state)
     expect(response.status).toBe(303)
@@ -85,7 +85,7 @@ describe('an answer from elsewhere', () => {
     })
   })
 
-  it('[SI83] signs nobody in who has an account here, whatever the method says; a form does', async () => {
+  it('[SI83] signs nobody in who has a local account, whatever the method returns; a form does', async () => {
     const { agent, state } = await leave()
     const response = await back(agent, state, { sub: 'sub-local' })
     expect((await agent.follow(response.headers.get('location') ?? '')).response.status).toBe(403)
@@ -100,7 +100,7 @@ describe('an answer from elsewhere', () => {
     expect(isSignedIn(local)).toBe(true)
   })
 
-  it('SI08 is nothing in another browser, and uses nothing up there', async () => {
+  it('SI08 has no effect in another browser, and consumes nothing there', async () => {
     const { agent, state } = await leave()
     const stranger = new UserAgent()
     for (const thief of [stranger, (await open()).agent]) {
@@ -128,7 +128,7 @@ describe('an answer from elsewhere', () => {
     expect(corp.finished).toEqual([])
   })
 
-  it('SI09 counts once, in parallel too; a reload continues with the stored result', async () => {
+  it('SI09 counts once, also in parallel; a reload continues with the stored result', async () => {
     const { agent, state, url } = await leave()
     const answers = await Promise.all(Array.from({ length: 10 }, () => back(agent, state)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(303))
@@ -138,7 +138,7 @@ describe('an answer from elsewhere', () => {
     expect(corp.finished).toHaveLength(1)
   })
 
-  it('SI10 is nothing for another method, for none, or late', async () => {
+  it('SI10 is refused for another method, for none, or when it is late', async () => {
     const { agent, state } = await leave()
     await expectErrorPage(await back(agent, state, {}, 'other'), 400)
     await expectErrorPage(await back(agent, state, {}, 'password'), 400)
@@ -162,7 +162,7 @@ describe('an answer from elsewhere', () => {
     expect(isSignedIn(agent)).toBe(false)
   })
 
-  it('SI10 is nothing when its interaction is over, which began earlier', async () => {
+  it('SI10 is refused when its interaction, which began earlier, is over', async () => {
     const page = await open()
     provider.time.now += 300_000
     const { agent, state } = await leave('corp', page)
@@ -171,7 +171,7 @@ describe('an answer from elsewhere', () => {
     expect(corp.finished).toEqual([])
   })
 
-  it('SI11 that is refused or fails comes back to the page, which says so beside the button', async () => {
+  it('SI11 that is refused or fails returns to the page, with a message beside the button', async () => {
     for (const [query, text] of [
       [{ sub: 'nobody', fail: 'bug' }, 'Signing in with Corporate account is currently unavailable.'],
       [{ fail: 'outage' }, 'Signing in with Corporate account is currently unavailable.'],
@@ -189,7 +189,7 @@ describe('an answer from elsewhere', () => {
     }
   })
 
-  it('SI12 may not be older than the client asks, nor from before an end', async () => {
+  it('SI12 may not be older than the client requires, nor from before an end of sessions', async () => {
     const agent = new UserAgent()
     const { response, url } = await agent.follow(provider.url({ max_age: '60' }))
     const left = await leave('corp', { agent, url, html: await response.text() })
@@ -224,7 +224,7 @@ describe('the answer of a form or a browser API', () => {
     answer: `${key.begun.at(-1)?.challenge ?? ''}:${sub}`,
   })
 
-  it('SI13 counts once, for the page and the browser that it was asked on', async () => {
+  it('SI13 counts once, for the page and the browser of its challenge', async () => {
     const mine = await open()
     const answer = answerOf(mine.html)
     const elsewhere = await open(mine.agent)
@@ -259,7 +259,7 @@ describe('the answer of a form or a browser API', () => {
 })
 
 describe('a method that fails', () => {
-  it.each(['bug', 'outage'] as const)('SI14 (%s) says so at its button, and the others work', async (failure) => {
+  it.each(['bug', 'outage'] as const)('SI14 (%s) is reported at its button, while the others work', async (failure) => {
     key.broken = failure
     corp.broken = failure
     const { agent, url, html } = await open()
@@ -287,8 +287,8 @@ describe('a method that fails', () => {
   })
 })
 
-describe('the button in front', () => {
-  it('is the one that this browser has used last, and no other that a cookie names', async () => {
+describe('the first button', () => {
+  it('is the one that this browser used last, and never an unknown one named by a cookie', async () => {
     const { agent, state } = await leave()
     await back(agent, state)
     expect(agent.cookies.get('signet-method')?.value).toBe('corp')

@@ -45,21 +45,24 @@ describe('signed authorization responses', () => {
       audience,
     })
 
-  it.each(['jwt', 'query.jwt'])('by %s have everything inside, and nothing beside', async (response_mode) => {
-    const left = await new UserAgent().authorize(url({ response_mode }), person)
-    expect([...left.searchParams.keys()]).toEqual(['response'])
-    const { payload, protectedHeader } = await verify(left.searchParams.get('response'))
-    expect(payload).toEqual({
-      ...{ iss: server.issuer, aud: 'web', exp: expect.any(Number), code: expect.any(String), state: 'st4te' },
-    })
-    expect(payload.exp).toBeLessThanOrEqual(Date.now() / 1000 + 600)
-    expect(protectedHeader.alg).toBe('ES256')
-    const lines = (await server.audit()).filter(({ event }) => event === 'authorization.signed')
-    expect(lines.at(-1)).toMatchObject({ client_id: 'web', signatures: [{ purpose: 'jarm', alg: 'ES256' }] })
-    expect(JSON.stringify(lines)).not.toContain(payload['code'])
-  })
+  it.each(['jwt', 'query.jwt'])(
+    'by %s contain all parameters in the JWT, and none beside it',
+    async (response_mode) => {
+      const left = await new UserAgent().authorize(url({ response_mode }), person)
+      expect([...left.searchParams.keys()]).toEqual(['response'])
+      const { payload, protectedHeader } = await verify(left.searchParams.get('response'))
+      expect(payload).toEqual({
+        ...{ iss: server.issuer, aud: 'web', exp: expect.any(Number), code: expect.any(String), state: 'st4te' },
+      })
+      expect(payload.exp).toBeLessThanOrEqual(Date.now() / 1000 + 600)
+      expect(protectedHeader.alg).toBe('ES256')
+      const lines = (await server.audit()).filter(({ event }) => event === 'authorization.signed')
+      expect(lines.at(-1)).toMatchObject({ client_id: 'web', signatures: [{ purpose: 'jarm', alg: 'ES256' }] })
+      expect(JSON.stringify(lines)).not.toContain(payload['code'])
+    },
+  )
 
-  it('by fragment.jwt stand in the fragment', async () => {
+  it('by fragment.jwt are in the fragment', async () => {
     const left = await new UserAgent().authorize(url({ response_mode: 'fragment.jwt' }), person)
     expect(left.search).toBe('')
     const sent = new URLSearchParams(left.hash.slice(1))
@@ -67,7 +70,7 @@ describe('signed authorization responses', () => {
     expect((await verify(sent.get('response'))).payload).toMatchObject({ code: expect.any(String), state: 'st4te' })
   })
 
-  it('by fragment, unsigned, code and errors stand in the fragment, and nothing in the query', async () => {
+  it('by fragment, unsigned, have code and errors in the fragment, and nothing in the query', async () => {
     const left = await new UserAgent().authorize(url({ response_mode: 'fragment' }), person)
     expect(left.search).toBe('')
     const sent = Object.fromEntries(new URLSearchParams(left.hash.slice(1)))
@@ -78,7 +81,7 @@ describe('signed authorization responses', () => {
     expect(error).toMatchObject({ error: 'login_required', state: 'st4te', iss: server.issuer })
   })
 
-  it('by form_post.jwt stand in the form', async () => {
+  it('by form_post.jwt are in the form', async () => {
     const agent = new UserAgent()
     const at = await agent.follow(url({ response_mode: 'form_post.jwt' }))
     const done = await agent.submit(at.url, await at.response.text(), { ...person })
@@ -94,7 +97,7 @@ describe('signed authorization responses', () => {
     expect(protectedHeader.alg).toBe('PS256')
   })
 
-  it('are errors, too', async () => {
+  it('may be errors', async () => {
     const { left } = await new UserAgent().follow(url({ response_mode: 'jwt', prompt: 'none' }))
     expect([...(left?.searchParams.keys() ?? [])]).toEqual(['response'])
     expect((await verify(left?.searchParams.get('response'))).payload).toMatchObject({
@@ -102,7 +105,7 @@ describe('signed authorization responses', () => {
     })
   })
 
-  it('are refused where no key signs them, in plain words', async () => {
+  it('are refused with a clear message if no key can sign them', async () => {
     await using other = await startServer({
       configure: (written) => ({ ...written, keys: [key('es256', 'ES256', ['access_token', 'id_token'])] }),
     })
@@ -114,7 +117,7 @@ describe('signed authorization responses', () => {
     expect(metadata).toMatchObject({ response_modes_supported: ['query', 'fragment', 'form_post'] })
   })
 
-  it('JR04 cost nothing while the signer is away: the same page can be answered later', async () => {
+  it('JR04 consume nothing while the signer is down: the same page can be answered later', async () => {
     const control = join(server.directory, 'control')
     await writeFile(control, 'sign')
     await using other = await startServer({
@@ -138,7 +141,7 @@ describe('signed authorization responses', () => {
     await expect.poll(again, { timeout: 30_000 }).toBe(true)
   })
 
-  it('stand in the discovery document, and work with openid-client and oauth4webapi', async () => {
+  it('are in the discovery document, and work with openid-client and oauth4webapi', async () => {
     const metadata = (await (await fetch(`${server.issuer}/.well-known/openid-configuration`)).json()) as object
     expect(metadata).toMatchObject({
       response_modes_supported: ['query', 'fragment', 'form_post', 'query.jwt', 'fragment.jwt', 'form_post.jwt', 'jwt'],

@@ -96,7 +96,7 @@ describe('step-up (RFC 9470)', () => {
     expect(await response.json()).toMatchObject({ acr_values_supported: [weak, strong] })
   })
 
-  it('tells the strongest that the sign-in has, or the one that was asked for', async () => {
+  it('reports the strongest acr of the sign-in, or the requested one', async () => {
     expect(await acrFor(new UserAgent(), {}, person)).toBe(weak)
     expect(await acrFor(new UserAgent(), {})).toBe(strong)
     const agent = await signedIn(twice)
@@ -105,13 +105,13 @@ describe('step-up (RFC 9470)', () => {
     expect(await acrFor(agent, { acr_values: `urn:unknown ${weak}` })).toBe(weak)
   })
 
-  it('stays in the id_token of a refresh', async () => {
+  it('is kept in the id_token of a refresh', async () => {
     const first = await redeem(await new UserAgent().authorize(url({ acr_values: weak }), twice))
     const next = await token({ grant_type: 'refresh_token', refresh_token: String(first['refresh_token']) })
     expect(claimsOf(next['id_token'])).toMatchObject({ acr: weak, amr: ['pwd', 'otp'] })
   })
 
-  it('asks for a sign-in only where the session has not what is asked for', async () => {
+  it('requires a sign-in only if the session does not meet the request', async () => {
     const once = await signedIn(person)
     const both = await signedIn(twice)
     for (const more of [{ acr_values: strong }, { claims: essential(strong) }]) {
@@ -125,7 +125,7 @@ describe('step-up (RFC 9470)', () => {
     expect(await acrFor(once, {}, twice)).toBe(strong)
   })
 
-  it('ST01 refuses what is essential and cannot be had, before anybody signs in', async () => {
+  it('ST01 refuses an essential acr that is not available, before the sign-in', async () => {
     for (const agent of [new UserAgent(), await signedIn()])
       for (const values of [['urn:unknown'], ['urn:unknown', `${strong} `], ['']])
         expect(await meet(agent, { claims: essential(...values) })).toBe('unmet_authentication_requirements')
@@ -133,7 +133,7 @@ describe('step-up (RFC 9470)', () => {
     expect(await meet(new UserAgent(), { claims: one })).toBe('unmet_authentication_requirements')
   })
 
-  it('ST02 refuses what is essential when the sign-in has it not', async () => {
+  it('ST02 refuses an essential acr that the sign-in does not meet', async () => {
     for (const agent of [new UserAgent(), await signedIn()]) {
       const left = await agent.authorize(url({ claims: essential(strong) }), person)
       expect(left.searchParams.get('error')).toBe('unmet_authentication_requirements')
@@ -141,7 +141,7 @@ describe('step-up (RFC 9470)', () => {
     }
   })
 
-  it('ST03 takes what comes of a sign-in where it is not essential', async () => {
+  it('ST03 accepts any sign-in if the acr is not essential', async () => {
     const agent = await signedIn()
     expect(await acrFor(agent, { acr_values: strong }, person)).toBe(weak)
     expect(await acrFor(new UserAgent(), { acr_values: 'urn:unknown' }, person)).toBe(weak)
@@ -149,19 +149,19 @@ describe('step-up (RFC 9470)', () => {
     expect(await meet(agent, { claims })).toBe('login')
   })
 
-  it('ST04 shows no page to who wants none', async () => {
+  it('ST04 shows no page for prompt=none', async () => {
     const agent = await signedIn()
     expect(await meet(agent, { acr_values: strong, prompt: 'none' })).toBe('code')
     expect(await meet(agent, { claims: essential(strong), prompt: 'none' })).toBe('login_required')
   })
 
-  it('ST05 refuses values that no list could hold', async () => {
+  it('ST05 refuses values that cannot be configured', async () => {
     const many = Array.from({ length: 21 }, (_, index) => `urn:${String(index)}`).join(' ')
     for (const acr_values of [many, 'a'.repeat(1025), 'urn:a\u0001', `${strong}\n`])
       expect(await meet(new UserAgent(), { acr_values })).toBe('invalid_request')
   })
 
-  it('ST06 tells at /userinfo what is missing, and what the client then asks for opens it', async () => {
+  it('ST06 reports at /userinfo what is missing, and accepts a token for it', async () => {
     const agent = await signedIn()
     const low = await redeem(await agent.authorize(url(), person))
     const refused = await userinfo(low['access_token'])

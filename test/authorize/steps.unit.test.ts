@@ -7,7 +7,7 @@ import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../core/opaqu
 import { isLocalRedirectUri } from '../../core/oauth/requests/redirect-uri.js'
 
 describe('cookies', () => {
-  it('are bound to the host where they can be', () => {
+  it('are bound to the host where possible', () => {
     const { session, browser, set } = createCookies('https://id.example')
     expect(set(session, 'v', 60)).toBe('__Host-signet-session=v; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=60')
     expect(set(browser, 'v')).toBe('__Host-signet-browser=v; Path=/; HttpOnly; SameSite=Lax; Secure')
@@ -25,7 +25,7 @@ describe('cookies', () => {
 })
 
 describe('csrf token', () => {
-  it('is good for one browser, one interaction, one page', () => {
+  it('is valid for one browser, one interaction, one page', () => {
     const token = csrfToken('browser', 'id', 'login')
     expect(isCsrfToken(csrfToken('browser', 'id', 'login'), token)).toBe(true)
     for (const other of [
@@ -40,7 +40,7 @@ describe('csrf token', () => {
 })
 
 describe('opaque tokens', () => {
-  it('are 256 bits, all different, and hash to what a store may keep', () => {
+  it('have 256 bits, are all different, and hash to a valid store key', () => {
     const tokens = Array.from({ length: 10_000 }, newOpaqueToken)
     expect(new Set(tokens).size).toBe(tokens.length)
     expect(tokens.every(isOpaqueToken)).toBe(true)
@@ -50,7 +50,7 @@ describe('opaque tokens', () => {
 })
 
 describe('redirect URIs of this machine', () => {
-  it('are known by address and by name', () => {
+  it('are recognised by address and by name', () => {
     for (const uri of [
       'http://127.0.0.1/cb',
       'http://127.0.0.1:1/cb',
@@ -76,7 +76,7 @@ describe('the claims parameter', () => {
     expect(personalClaims(requested)).toEqual(['name', 'email'])
   })
 
-  it('refuses with invalid_request whatever is malformed', () => {
+  it('refuses malformed values with invalid_request', () => {
     for (const text of [
       '',
       '1',
@@ -89,7 +89,7 @@ describe('the claims parameter', () => {
       expect(() => parseClaimsParameter(text)).toThrow(OAuthError)
   })
 
-  it('AN04 takes 4 KiB, measured in bytes', () => {
+  it('AN04 accepts 4 KiB, measured in bytes', () => {
     const sized = (text: string) => `${' '.repeat(4096 - Buffer.byteLength(text))}${text}`
     const wide = JSON.stringify({ id_token: { acr: { value: '漢'.repeat(1000) } } })
     expect(parseClaimsParameter(sized('{}'))).toEqual({})

@@ -19,7 +19,7 @@ describe('a scope that the deployment does not have', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  it('is ignored at /authorize, and the answer says what was granted', async () => {
+  it('is ignored at /authorize, and the response lists the granted scope', async () => {
     const client = await discover(server.issuer, 'web', asWeb)
     const tokens = await signIn(client, { scope: 'openid groups read roles constructor' })
     expect(tokens.scope).toBe('openid read')
@@ -27,7 +27,7 @@ describe('a scope that the deployment does not have', () => {
     expect(granted).toMatchObject({ scope: 'openid read' })
   })
 
-  it('is ignored at /device_authorization, and the answer says what was granted', async () => {
+  it('is ignored at /device_authorization, and the response lists the granted scope', async () => {
     const client = await discover(server.issuer, tvClient.client_id, oidc.None())
     const device = await oidc.initiateDeviceAuthorization(client, { scope: 'openid groups' })
     await personAt(new UserAgent(), server.issuer).answer(person, device.user_code)
@@ -35,7 +35,7 @@ describe('a scope that the deployment does not have', () => {
     expect(tokens.scope).toBe('openid')
   })
 
-  it('is no way past the registration of the client, and nothing to be granted alone', async () => {
+  it('does not bypass the registration of the client, and cannot be granted alone', async () => {
     expect(await denied(server, 'groups roles')).toBe('invalid_scope')
     const client = await discover(server.issuer, tvClient.client_id, oidc.None())
     await expect(oidc.initiateDeviceAuthorization(client, { scope: 'openid groups write' })).rejects.toMatchObject({

@@ -72,7 +72,7 @@ const f4 = 'AQAB'
 describe.each(doors)('a chain of %s', (_door, trusting) => {
   const verifications = () => vi.spyOn(X509Certificate.prototype, 'verify')
 
-  it('is not verified at all where no name leads to an anchor', async () => {
+  it('is not verified at all if no name leads to an anchor', async () => {
     const subject = [{ CN: ['X'] }]
     const forks = await times(offered, () => createCertificateAuthority({ subject, keys: p521 }))
     const leaf = await (forks[0] as CertificateAuthority).issue()
@@ -91,7 +91,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     expect(verify.mock.calls.every(([key]) => key.equals(anchor))).toBe(true)
   })
 
-  it('costs one signature for all authorities of one name and key', async () => {
+  it('costs one verification for all authorities with the same name and key', async () => {
     const twins = await times(offered, () => createCertificateAuthority({ keys: p521 }))
     const leaf = await (twins[0] as CertificateAuthority).issue()
     const verify = verifications()
@@ -100,7 +100,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     expect(verify).toHaveBeenCalledTimes(2)
   })
 
-  it('costs eight signatures at most, also under an authority that an anchor has issued', async () => {
+  it('costs at most eight verifications, also under an authority that an anchor issued', async () => {
     const middle = await root.intermediate({ subject: [{ CN: ['Test CA'] }] })
     const twins = await times(offered - 1, () => createCertificateAuthority())
     const leaf = await (twins[0] as CertificateAuthority).issue()
@@ -115,7 +115,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     ['RSA of 4104 bits', () => rsaKeys(4104, f4)],
     ['an exponent of 64 bits', () => rsaKeys(2048, '__________8')],
     ['an exponent of 3', () => rsaKeys(2048, 'Aw')],
-  ])('with a key of %s is refused, before anything is verified by it', async (_kind, make) => {
+  ])('with a key of %s is refused before that key verifies anything', async (_kind, make) => {
     const keys = await make()
     const verify = verifications()
     const asLeaf = await root.issue({ keys })
@@ -130,7 +130,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     expect(verify.mock.calls.some(([key]) => key.equals(strangeKey))).toBe(false)
   })
 
-  it('may have the kind of key that an anchor has', async () => {
+  it('may have the same kind of key as an anchor', async () => {
     const large = await createCertificateAuthority({ keys: p521 })
     const leaf = await large.issue({ keys: await createCertificateKeys('ES512') })
     expect(trusting([large]).faultOf(leaf)).toBeUndefined()
@@ -149,7 +149,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     }
   })
 
-  it('with a hundred names is read', async () => {
+  it('with a hundred names is parsed', async () => {
     const san = Array.from(
       { length: 100 },
       (_, index) => ({ type: 'dns', value: `h${String(index)}.example` }) as const,
@@ -157,7 +157,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     expect(trusting([root]).faultOf(await root.issue({ san }))).toBeUndefined()
   })
 
-  it('is read no further than an authority has signed it', async () => {
+  it('is parsed only as far as an authority has signed it', async () => {
     const twins = await times(offered, () => createCertificateAuthority())
     const leaf = await (twins[0] as CertificateAuthority).issue()
     const alone = await (await createCertificateAuthority()).issue()
@@ -170,7 +170,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     expect(parse).toHaveBeenCalledTimes(ofLeaf)
   })
 
-  it('that was refused is refused again from memory, for a minute and no other chain', async () => {
+  it('that was refused is refused from memory for a minute, without affecting other chains', async () => {
     const other = await createCertificateAuthority()
     const leaf = await other.issue()
     const door = trusting([root])
@@ -197,7 +197,7 @@ describe.each(doors)('a chain of %s', (_door, trusting) => {
     expect(door.faultOf(leaf)).toBeUndefined()
   })
 
-  it('leads to the anchor through the authority that was renewed', async () => {
+  it('leads to the anchor through a renewed authority', async () => {
     const keys = await createCertificateKeys()
     const old = await root.intermediate({ keys, notAfter: new Date(now - 60_000) })
     const renewed = await root.intermediate({ keys })

@@ -94,7 +94,7 @@ describe('the certificate of a header', () => {
     return { ask, ignored: () => ignored }
   }
 
-  it('is read of a trusted proxy, once and again', () => {
+  it('is accepted from a trusted proxy, repeatedly', () => {
     const { ask, ignored } = open()
     const read = ask('10.0.0.1', der(leaf))
     expect(read).toEqual(leaf.shown())
@@ -104,14 +104,14 @@ describe('the certificate of a header', () => {
     expect(ignored()).toBe(0)
   })
 
-  it('MT02 is ignored of anybody else, and counted', () => {
+  it('MT02 is ignored from any other peer, and counted', () => {
     const { ask, ignored } = open()
     expect(ask('192.0.2.1', der(leaf))).toBeUndefined()
     expect(ask('192.0.2.1', 'junk')).toBeUndefined()
     expect(ignored()).toBe(2)
   })
 
-  it('is looked through once, whatever is around it', () => {
+  it('is scanned once, whatever surrounds it', () => {
     const text = `\0${'\n'.repeat(1_000_000)}\0`
     expect(parseCertificateHeader('pem-urlencoded', encodeURIComponent(text))).toBeUndefined()
   })
@@ -122,7 +122,7 @@ describe('the certificate of a header', () => {
     ['with something behind it', () => [Buffer.concat([leaf.der, Buffer.from([0])]).toString('base64')]],
     ['that is cut', () => [leaf.der.subarray(0, -1).toString('base64')]],
     ['that is junk', () => ['junk!']],
-  ])('MT03 %s is refused, and never none', (_what, values) => {
+  ])('MT03 %s is refused, and never taken for a missing certificate', (_what, values) => {
     expect(() => open().ask('10.0.0.1', ...values())).toThrow(
       expect.objectContaining({ code: 'invalid_request', status: 400 }),
     )

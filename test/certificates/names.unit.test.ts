@@ -72,7 +72,7 @@ describe('the subject that a client registered', () => {
     [{ tls_client_auth_san_ip: '192.0.2.7' }],
     [{ tls_client_auth_san_ip: '2001:DB8:0:0:0:0:0:7' }],
     [{ tls_client_auth_san_email: 'app@bank.example' }],
-  ])('fits: %j', async (wanted) => {
+  ])('matches: %j', async (wanted) => {
     expect(await check(wanted)).toBe(true)
   })
 
@@ -85,16 +85,16 @@ describe('the subject that a client registered', () => {
     [{ tls_client_auth_san_ip: '192.0.2.70' }],
     [{ tls_client_auth_san_email: 'APP@bank.example' }],
     [{}],
-  ])('MT22 does not fit: %j', async (wanted) => {
+  ])('MT22 does not match: %j', async (wanted) => {
     expect(await check(wanted)).toBe(false)
   })
 
-  it('MT23 is not the common name, where a host name is wanted', async () => {
+  it('MT23 does not match the common name if a host name is registered', async () => {
     const named = { subject: [{ CN: ['app.bank.example'] }] }
     expect(await check({ tls_client_auth_san_dns: 'app.bank.example' }, named)).toBe(false)
   })
 
-  it('MT24 is no name with a null character, and no wildcard', async () => {
+  it('MT24 matches neither a name with a null character nor a wildcard', async () => {
     const dns = (value: string) => ({ san: [{ type: 'dns' as const, value }] })
     expect(await check({ tls_client_auth_san_dns: 'app.bank.example' }, dns('app.bank.example\0.evil.example'))).toBe(
       false,

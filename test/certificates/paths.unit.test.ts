@@ -34,13 +34,13 @@ describe('a certificate is trusted', () => {
   it('that an anchor has issued', async () => {
     expect(faultOf(await root.issue())).toBeUndefined()
   })
-  it('with the intermediates that come with it, in any order', async () => {
+  it('with the intermediates that are sent along, in any order', async () => {
     const low = await middle.intermediate({ subject: [{ CN: ['Low CA'] }] })
     const leaf = await low.issue()
     expect(faultOf(leaf, low, middle)).toBeUndefined()
     expect(faultOf(leaf, root, middle, low)).toBeUndefined()
   })
-  it('with intermediates that the deployment has', async () => {
+  it('with intermediates that the deployment configures', async () => {
     expect(trusting([root], [middle]).findFault((await middle.issue()).shown())).toBeUndefined()
   })
   it('under an anchor that is an intermediate itself', async () => {
@@ -54,11 +54,11 @@ describe('a certificate is trusted', () => {
     const strong = await createCertificateAuthority({ keys: await createCertificateKeys('PS256') })
     expect(trusting([strong]).findFault((await strong.issue()).shown())).toBeUndefined()
   })
-  it('under an anchor that has signed itself with SHA-1, which nobody relies on', async () => {
+  it('under an anchor that is self-signed with SHA-1, because that signature is not checked', async () => {
     const old = await createCertificateAuthority({ hash: 'SHA-1' })
     expect(trusting([old]).findFault((await old.issue()).shown())).toBeUndefined()
   })
-  it('by the first eight that come with it, and none of them longer than 16 KiB', async () => {
+  it('by the first eight that are sent along, none of them longer than 16 KiB', async () => {
     const leaf = await middle.issue()
     const others = await Promise.all(Array.from({ length: 8 }, () => root.issue()))
     expect(faultOf(leaf, ...others.slice(1), middle)).toBeUndefined()
@@ -67,17 +67,17 @@ describe('a certificate is trusted', () => {
     const long = await root.intermediate({ more })
     expect(faultOf(await long.issue(), long)).toBe('no trust anchor has issued it')
   })
-  it('under the root whose key was certified again', async () => {
+  it('under a root that was re-certified with the same key', async () => {
     const again = await createCertificateAuthority({ keys: root.keys, notAfter: new Date(Date.now() + 30 * day) })
     expect(trusting([again]).findFault((await root.issue()).shown())).toBeUndefined()
   })
-  it('again without a word about the chain', async () => {
+  it('again when the chain is not sent', async () => {
     const certificates = trusting()
     const leaf = await middle.issue()
     expect(certificates.findFault(leaf.shown(middle))).toBeUndefined()
     expect(certificates.findFault(leaf.shown())).toBeUndefined()
   })
-  it('until it expires, also from memory', async () => {
+  it('until it expires, also when cached', async () => {
     let now = Date.now()
     const certificates = createClientCertificates({
       ...{ trustAnchors: [root.pem], intermediates: [], verifiedByProxy: false },
@@ -137,7 +137,7 @@ describe('MT20 a certificate is not trusted', () => {
     expect(faultOf(await make())).toBe(fault)
   })
 
-  it('of a root with the name of the anchor', async () => {
+  it('of another root with the name of the anchor', async () => {
     const namesake = await createCertificateAuthority()
     expect(faultOf(await namesake.issue(), namesake)).toBe('no trust anchor has issued it')
   })

@@ -61,13 +61,13 @@ describe('CB01 an approval over something else than what waits', () => {
   })
 })
 
-it('CB03 an approval that comes late finds it over', async () => {
+it('CB03 a late approval finds the request expired', async () => {
   server.host.later(301_000)
   expect(await phone.decide(waiting)).toMatchObject(named(409, 'ApprovalOver'))
   expect(await server.poll(authReqId)).toMatchObject({ status: 400, body: { error: 'expired_token' } })
 })
 
-it('CB04 a revoked device is refused at once, and what it signed before is worth nothing', async () => {
+it('CB04 a revoked device is refused at once, and what it signed before is void', async () => {
   const lost = await server.newPhone()
   const body = JSON.stringify({ decision: await lost.proof(waiting) })
   const headers = await lost.headersFor('POST', body, {})
@@ -92,7 +92,7 @@ it('CB05 the device of another person sees nothing and decides nothing, and a se
   await expectPending()
 })
 
-describe('CB06 a request signature that is not of this request', () => {
+describe('CB06 a request signature that belongs to another request', () => {
   const now = () => Math.floor(server.host.now() / 1000)
   it.each<[string, Departure]>([
     ['another method', { request: (claims) => ({ ...claims, mth: 'GET' }) }],
@@ -121,14 +121,14 @@ describe('CB06 a request signature that is not of this request', () => {
     expect(await phone.get({ query: '?a=b' })).toMatchObject(named(400, 'InvalidRequest'))
   })
 
-  it('with an attestation that is over is refused', async () => {
+  it('with an expired attestation is refused', async () => {
     const before = await server.newPhone()
     server.host.later(86_400_000)
     expect(await before.get()).toMatchObject(named(401, 'AttestationInvalid'))
   })
 })
 
-it('a request and a decision may spell their types in other letters', async () => {
+it('a request and a decision may spell their types in another case', async () => {
   for (const typ of spellingsOf('device-signature+jwt'))
     expect(await phone.get({ requestHeader: (header) => ({ ...header, typ }) })).toMatchObject({ status: 200 })
   // Of another type the decision would be told so; this one is of a request that is not there.
@@ -139,13 +139,13 @@ it('a request and a decision may spell their types in other letters', async () =
   }
 })
 
-it('CB07 a request that was sent before is refused', async () => {
+it('CB07 a replayed request is refused', async () => {
   const headers = await phone.headersFor('GET', undefined, {})
   expect(await phone.send('GET', headers)).toMatchObject({ status: 200 })
   expect(await phone.send('GET', headers)).toMatchObject(named(401, 'RequestSignatureInvalid'))
 })
 
-describe('CB08 a decision that is not signed as it must be', () => {
+describe('CB08 a decision with a wrong signature', () => {
   const now = () => Math.floor(server.host.now() / 1000)
   it.each<[string, Departure]>([
     ['for another server', { decision: (claims) => ({ ...claims, aud: 'https://other.example' }) }],
@@ -169,7 +169,7 @@ describe('CB08 a decision that is not signed as it must be', () => {
   })
 })
 
-it('CB09 a client that guesses people is slowed down, also for those who exist', async () => {
+it('CB09 a client that guesses usernames is slowed down, also for those that exist', async () => {
   for (let n = 0; n < 29; n++)
     expect(await server.ask({ login_hint: `nobody-${String(n)}` }, otherShopClient)).toMatchObject({
       status: 400,
@@ -184,7 +184,7 @@ it('CB09 a client that guesses people is slowed down, also for those who exist',
   }
 })
 
-it('CB10 a client has three requests waiting for a person, and other clients have theirs', async () => {
+it('CB10 a client may have three requests waiting for a person, regardless of other clients', async () => {
   await server.start()
   await server.start()
   const full = await server.ask({ login_hint: 'alice' })
@@ -202,7 +202,7 @@ it('CB10 a client has three requests waiting for a person, and other clients hav
   expect(statuses.at(-1)).toBe(429)
 })
 
-it('CB10 twenty requests of all clients wait for a person, and no more', async () => {
+it('CB10 at most twenty requests of all clients wait for a person', async () => {
   const { waitingApprovals } = collectionsOf(server.host.store)
   const places = createWaitingApprovals(waitingApprovals, server.host.now)
   const enter = (count: number) =>
@@ -216,7 +216,7 @@ it('CB10 twenty requests of all clients wait for a person, and no more', async (
 })
 
 describe('CB11 an auth_req_id', () => {
-  it('of another client, or of nobody, is worth nothing', async () => {
+  it('of another client, or an unknown one, is refused', async () => {
     await phone.decide(waiting)
     for (const [id, client] of [
       [authReqId, otherShopClient],
@@ -228,7 +228,7 @@ describe('CB11 an auth_req_id', () => {
   })
 })
 
-describe('CB12 a request that is not as it must be', () => {
+describe('CB12 an invalid request', () => {
   it.each<[string, Readonly<Record<string, string>>, string]>([
     ['without a hint', {}, 'invalid_request'],
     ['with two hints', { login_hint: 'alice', id_token_hint: 'x.y.z' }, 'invalid_request'],

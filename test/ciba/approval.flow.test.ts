@@ -19,7 +19,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const payment = { type: 'payment', amount: '12.50', currency: 'EUR', creditor: 'Corner Shop' }
 
-it('gives openid-client the tokens of what the person approved on the phone', async () => {
+it('issues tokens to openid-client for the request that the person approved on the phone', async () => {
   const config = await oidc.discovery(
     new URL(server.issuer),
     shopClient.client_id,
@@ -94,7 +94,7 @@ it('accepts an ID token of the person as the hint, and the subject', async () =>
   })
 })
 
-it('tells a client that polls what becomes of its request', async () => {
+it('tells a polling client the state of its request', async () => {
   const id = await server.start()
   expect(await server.poll(id)).toMatchObject({ status: 400, body: { error: 'authorization_pending' } })
   expect(await server.poll(id)).toMatchObject({ status: 400, body: { error: 'slow_down' } })
@@ -118,7 +118,7 @@ it('lets two phones of the person see the same request', async () => {
   expect(await phone.list()).toEqual([])
 })
 
-it('tells a device of the library why nothing was decided', async () => {
+it('tells a device that uses the library why nothing was decided', async () => {
   let answer: (() => Promise<Response>) | undefined
   const device = await server.newDevice({ fetch: (...request) => answer?.() ?? fetch(...request) })
   const id = await server.start({ binding_message: 'Order W4SCT' })

@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 const named = (status: number, error_code: string) => ({ status, body: { error_code } })
 
-it('CB02 of ten decisions of two phones at once one stands, and a later one changes nothing', async () => {
+it('CB02 of ten concurrent decisions of two phones one stands, and a later one changes nothing', async () => {
   const second = await server.newPhone()
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, n) => (n % 2 ? phone : second).decide(waiting, n % 3 ? 'approve' : 'deny')),
@@ -33,7 +33,7 @@ it('CB02 of ten decisions of two phones at once one stands, and a later one chan
   expect(await second.decide(waiting)).toMatchObject(named(409, 'ApprovalOver'))
 })
 
-it('CB11 an auth_req_id is good for one set of tokens, which end when it is used again', async () => {
+it('CB11 an auth_req_id yields one set of tokens, which are revoked when it is used again', async () => {
   await phone.decide(waiting)
   const answers = await Promise.all(Array.from({ length: 10 }, () => server.poll(authReqId)))
   const won = answers.filter(({ status }) => status === 200)

@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-it('the documented notifier learns for whom a request waits, and nothing else', async () => {
+it('the documented notifier learns whose approval is awaited, and nothing else', async () => {
   await server.start({ binding_message: 'Order W4SCT', requested_expiry: '120' })
   await expect.poll(() => pusher.asked).toHaveLength(1)
   const [{ path, headers, body } = {}] = pusher.asked
@@ -46,7 +46,7 @@ it('the documented notifier learns for whom a request waits, and nothing else', 
   expect(JSON.parse(String(body))).toEqual({ subject, expires_in: 120 })
 })
 
-it('nobody is woken for what was refused, and what was asked waits though nobody can be woken', async () => {
+it('refused requests wake no device, and accepted ones wait even if no device can be woken', async () => {
   pusher.asked.length = 0
   await server.ask({ login_hint: 'nobody' })
   await server.ask({ login_hint: 'alice', scope: 'openid write' })

@@ -18,7 +18,7 @@ describe('waking devices', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('a notifier that hangs is given up, and holds a bounded number', async () => {
+  it('a hanging notifier is abandoned, and holds a bounded number of requests', async () => {
     const signals: AbortSignal[] = []
     const hangs: ApprovalNotifier = {
       name: 'hangs',

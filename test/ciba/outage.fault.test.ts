@@ -44,7 +44,7 @@ it.each([
   ['backchannel_requests.findByUserCode'],
   ['ping_deliveries.put'],
   ['backchannel_requests.decide'],
-])('an outage at a decision burns nothing: %s', async (verb) => {
+])('an outage at a decision consumes nothing: %s', async (verb) => {
   faults.set(verb, 'before')
   expectDown(await phone.decide(waiting))
   if (verb !== 'ping_deliveries.put' && verb !== 'backchannel_requests.decide') expectDown(await phone.get())
@@ -56,7 +56,7 @@ it.each([
   expect((await server.poll(authReqId)).status).toBe(200)
 })
 
-it('a decision whose answer was lost stands, once', async () => {
+it('a decision whose answer was lost takes effect once', async () => {
   faults.set('backchannel_requests.decide', 'after')
   expectDown(await phone.decide(waiting))
   faults.clear()
@@ -66,7 +66,7 @@ it('a decision whose answer was lost stands, once', async () => {
 })
 
 it.each([['*'], ['waiting_approvals.update'], ['backchannel_requests.start']])(
-  'an outage at the start leaves nothing that waits: %s',
+  'an outage at the start leaves no waiting request: %s',
   async (verb) => {
     faults.set(verb, 'before')
     for (let count = 0; count < 3; count++) {

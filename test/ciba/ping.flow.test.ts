@@ -84,7 +84,7 @@ describe('a client in ping mode', () => {
     for (const secret of [token, started.auth_req_id]) expect(lines).not.toContain(secret)
   })
 
-  it('hears of a denial, and of nothing that was refused', async () => {
+  it('is notified of a denial, but not of refused requests', async () => {
     const id = await server.start(ask)
     const [waiting] = await phone.list()
     const changed = { ...waiting!, request: { ...waiting!.request, scope: 'openid' } }
@@ -114,7 +114,7 @@ describe('a client in ping mode', () => {
   )
 
   it.each([400, 401, 403, 404, 410, 301, 302, 307, 308])(
-    'CB15 is notified once when it answers %i, which another attempt would not change',
+    'CB15 is notified once when it answers %i, because a retry would not help',
     async (status) => {
       shop.answer = (_request, response) => void response.writeHead(status, { location: '/elsewhere' }).end()
       const before = (await events('backchannel.unpinged')).length
@@ -145,7 +145,7 @@ describe('a client in ping mode', () => {
     expect(await phone.list()).toEqual([])
   })
 
-  it('leaves clients that poll alone, whatever they send', async () => {
+  it('does not affect clients that poll, whatever they send', async () => {
     const id = await server.start(ask, otherShopClient)
     await phone.decide((await phone.list())[0]!)
     expect((await server.poll(id, otherShopClient)).status).toBe(200)

@@ -7,7 +7,7 @@ import { subject } from '../support/server/server.js'
 
 type Json = Record<string, unknown>
 
-it('CB11 what waits for a client that may not have it any more is not shown, and decided by nobody', async () => {
+it('CB11 a request of a client that lost the grant is not shown and cannot be decided', async () => {
   await using server = await startCibaServer({}, (written) => ({
     ...written,
     clients: (written['clients'] as Json[]).filter(({ client_id: id }) => id !== shopClient.client_id),
@@ -45,7 +45,7 @@ it('CB12 a hint that is the name of one person and the sub of another names nobo
   expect(answer).toMatchObject({ status: 400, body: { error: 'unknown_user_id' } })
 })
 
-it('CB10 a device that asks without end waits, and the others of the person do not', async () => {
+it('CB10 a device that polls without pause is slowed down, and other devices of the person are not', async () => {
   const limits = { key_per_minute: 10, address_per_minute: 1_000_000, subject_per_minute: 1_000_000 }
   await using server = await startCibaServer({ limits: { ...limits, principal_free: 1000 } })
   const [phone, other] = [await server.newPhone(), await server.newPhone()]

@@ -53,7 +53,7 @@ const claims = (overrides: Json = {}): Json => {
 const signed = (overrides: Json = {}, key = keys.ES256) =>
   signAssertion(key, { alg: key.alg, kid: key.kid }, claims(overrides))
 
-it('CB13 a fapi2 client signs its request, and gets tokens that are bound to its key', async () => {
+it('CB13 a fapi2 client signs its request, and gets tokens bound to its key', async () => {
   const { status, body } = await client.post('/bc-authorize', { request: signed() })
   expect({ status, body }).toMatchObject({ status: 200, body: { expires_in: 60 } })
   const [waiting] = await phone.list()
@@ -86,7 +86,7 @@ it.each<[string, Readonly<Record<string, string>> | (() => Readonly<Record<strin
   expect(await phone.list()).toEqual([])
 })
 
-it('CB13 a signed request passes once, and is not used up by what is refused', async () => {
+it('CB13 a signed request is accepted once, and is not consumed when refused', async () => {
   const jti = crypto.randomUUID()
   const request = signed({ jti })
   const ask = async (of: string) => {
@@ -104,7 +104,7 @@ it('CB13 a signed request passes once, and is not used up by what is refused', a
   await phone.decide((await phone.list())[0]!)
 })
 
-it('CB13 a client that registered how it signs is refused when it does not', async () => {
+it('CB13 a client that registered a signing algorithm is refused when it does not sign', async () => {
   const plain = await server.ask({ login_hint: 'alice' }, signingShop)
   expect(plain).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
   const other = await server.ask({ request: signed({ iss: signingShop.client_id }, keys.ES384) }, signingShop)

@@ -62,7 +62,7 @@ describe('signet accounts, for people who sign in elsewhere', () => {
     expect(await accounts(['show'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--sub') })
   })
 
-  it('removes one, with factors and names there, and nobody else', async () => {
+  it('removes one, with its factors and names there, and no other', async () => {
     const removed = await accounts(['remove', '--sub', 'corp-1', '--json'])
     expect(JSON.parse(removed.stdout)).toEqual({ sub: 'corp-1', method: 'corp', factors: 1, state: 'removed' })
     await using stores = await open()
@@ -102,7 +102,7 @@ describe('signet accounts recover', () => {
     return await createRecoveryLinks({ store, revocations, clock: Date.now }).find(value)
   }
 
-  it('prints a link once, of which the store has a hash, and the audit log who was meant', async () => {
+  it('prints a link once; the store has only its hash, and the audit log names the person', async () => {
     const before = Date.now()
     const { sub, recovery, link, expires_at } = await recover('Alice')
     expect({ sub, link }).toEqual({
@@ -126,14 +126,14 @@ describe('signet accounts recover', () => {
     expect(await find(link)).toMatchObject({ outcome: 'refused' })
   })
 
-  it('takes a subject, and says when it knows no account of it', async () => {
+  it('accepts a subject, and reports when it has no account', async () => {
     expect(await find((await recover('--sub', 'corp-2')).link)).toMatchObject({ outcome: 'good' })
     expect(await accounts(['recover', '--sub', 'nobody'])).toMatchObject({
       ...{ code: 0, stderr: expect.stringContaining('warning: no account here has this subject') },
     })
   })
 
-  it('issues none for nobody, for a disabled account, or for more than a day', async () => {
+  it('issues none for an unknown or disabled account, or for more than a day', async () => {
     await accounts(['add', 'dora', '--password-stdin', '--sub', 'sub-dora'], 'correct horse')
     const { link } = await recover('dora')
     expect(await find(link)).toMatchObject({ outcome: 'good' })

@@ -26,7 +26,7 @@ describe('accounts update', () => {
   const show = async (username: string) => JSON.parse((await run('accounts', 'show', username, '--json')).stdout)
   const change = async () => (await server.audit()).findLast(({ event }) => event === 'administration')
 
-  it('changes, adds and removes claims; what the person has opened, and factors, stay', async () => {
+  it('changes, adds and removes claims, without affecting sessions, grants and factors', async () => {
     const opened = await openAll(server.issuer, dave)
     await addPasskey(await visitAs(server.issuer, dave), new SoftwareAuthenticator(server.issuer))
     const set = ['--claim', 'email=dave@example.org', '--claim', 'groups=["staff"]', '--claim', 'phone_number=+4930']
@@ -47,14 +47,14 @@ describe('accounts update', () => {
     expect(JSON.parse(factors.stdout)).toMatchObject([{ kind: 'passkey' }])
   })
 
-  it('loses nothing of updates at once', async () => {
+  it('loses no concurrent update', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `claim_${String(index)}`)
     const all = await Promise.all(names.map((name) => run('accounts', 'update', 'erin', '--claim', `${name}=1`)))
     expect(all.map(({ code }) => code)).toEqual(names.map(() => 0))
     expect((await show('erin')).claims).toEqual(Object.fromEntries(names.map((name) => [name, 1])))
   })
 
-  it('renames: the new name signs in, the old one does not, and what was opened stays', async () => {
+  it('renames: only the new name signs in, and sessions and grants remain', async () => {
     const opened = await openAll(server.issuer, erin)
     const renamed = await run('accounts', 'update', 'erin', '--username', 'Erin.Roe', '--claim', 'email=e@example.org')
     expect(renamed).toMatchObject({ code: 0, stdout: 'Updated Erin.Roe\n' })
@@ -85,14 +85,14 @@ describe('accounts update', () => {
     expect(await show('dave')).toMatchObject({ username: 'dave', sub: 'dave-1' })
   })
 
-  it('changes no claim with a username that is taken', async () => {
+  it('changes no claim if the new username is taken', async () => {
     const before = await show('dave')
     const { code, stderr } = await run('accounts', 'update', 'dave', '--claim', 'refused=yes', '--username', 'erin')
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'The username is taken.\n' })
     expect(await show('dave')).toEqual(before)
   })
 
-  it('disables an account of the configuration at once, whatever the file says, until it is enabled', async () => {
+  it('disables an account of the configuration at once, regardless of the file, until it is enabled', async () => {
     const opened = await openAll(server.issuer, person)
     const authenticator = new SoftwareAuthenticator(server.issuer)
     await addPasskey(await visitAs(server.issuer, person), authenticator)

@@ -96,7 +96,7 @@ describe('signet accounts', () => {
     expect((await accounts(['list'])).stdout).not.toContain('caroline')
   })
 
-  it('refuses an empty password, one of several lines, and to ask where there is no terminal', async () => {
+  it('refuses an empty password, one of several lines, and a prompt without a terminal', async () => {
     const add = ['add', 'carol', '--password-stdin']
     expect(await accounts(add, '\n')).toMatchObject({
       code: 1,
@@ -123,7 +123,7 @@ describe('signet accounts', () => {
     expect(audit.match(/"event":"administration","action":"account.remove"/g)).toHaveLength(1)
   })
 
-  it('shows every account when there are more than a page of them', async () => {
+  it('shows every account when there is more than one page', async () => {
     const names = Array.from({ length: 250 }, (_, index) => `user-${String(index).padStart(3, '0')}`)
     await using backend = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
     const store = openAccountStore(backend)
@@ -153,7 +153,7 @@ describe('signet accounts factors', () => {
     ...{ backupEligible: true, backedUp: true, transports: [] },
   })
 
-  it('lists and removes what a person signs in with, and the audit log says so', async () => {
+  it('lists and removes the factors of a person, and records it in the audit log', async () => {
     const { factors, close } = await openFactors()
     await factors.addPasskey('248289761001', passkey('one', 'Phone\u001b[2J'))
     await factors.putRecoveryCodes('248289761001', newRecoveryCodes())
@@ -180,7 +180,7 @@ describe('signet accounts factors', () => {
     expect(audit.split(`${done('account.remove_factor')},"factor":"${id}"`)).toHaveLength(2)
   })
 
-  it('end with the account, and are nothing of the next one of the subject', async () => {
+  it('end with the account, and do not belong to the next account of the subject', async () => {
     const add = (name: string) => accounts(['add', name, '--password-stdin', '--sub', 'sub-zoe'], 'correct horse')
     const listed = async () => JSON.parse((await accounts(['factors', '--sub', 'sub-zoe', '--json'])).stdout)
     const register = async () => {

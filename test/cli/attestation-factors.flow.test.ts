@@ -103,7 +103,7 @@ it('answers a wrong factor and an unknown principal with the same bytes', async 
   }
 })
 
-it('wants both parts of a combination, and takes neither alone', async () => {
+it('requires both parts of a combination, and accepts neither alone', async () => {
   const identity = { subject: 'erin', principal_id: 'phone-5', principal_type: 'device' }
   const [bootstrap, totp] = [await issue('bootstrap_secret', identity), await issue('totp', identity)]
   const both = await start('both.yaml')
@@ -125,7 +125,7 @@ it('wants both parts of a combination, and takes neither alone', async () => {
   expect(await enrol('both', proofs)).toMatchObject({ status: 401, body: refusal })
 })
 
-it('remembers over a restart what was used', async () => {
+it('remembers used factors over a restart', async () => {
   const identity = { subject: 'frank', principal_id: 'phone-6', principal_type: 'device' }
   const password = showPassword(await issue('totp', identity), Date.now())
   const device = await createDevice(service.public, { ...identity, ...factor('totp', password) })
@@ -137,7 +137,7 @@ it('remembers over a restart what was used', async () => {
   expect(await other.enrol()).toMatchObject({ status: 401, body: refusal })
 })
 
-it('tells the audit log which factor, and neither it nor the log any value', async () => {
+it('records the kind of factor in the audit log, and a value in neither log', async () => {
   const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
   expect(audit).toContain('"payments"')
   for (const reason of ['wrong one-time password', 'it was already used', 'the bootstrap secret is wrong, expired'])

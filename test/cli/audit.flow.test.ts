@@ -30,7 +30,7 @@ const sign = (requestID: string) => ({
 })
 
 describe('signet audit reconcile', () => {
-  it('exits with 0 when both logs tell of the same signatures', async () => {
+  it('exits with 0 when both logs contain the same signatures', async () => {
     await cli.write('audit.jsonl', `${line(issued, 'j1')}\n`)
     await cli.write('trail.json', JSON.stringify({ Records: [sign(issued)] }))
     await cli.write('signet.yaml', configuration('audit: { file: ./audit.jsonl }'))
@@ -43,7 +43,7 @@ describe('signet audit reconcile', () => {
     expect(configured.code).toBe(0)
   })
 
-  it('names what only one of them has', async () => {
+  it('names signatures that only one of them has', async () => {
     await cli.write('audit.jsonl', `${line(issued, 'j1')}\n${line(unsigned, 'j2')}\n`)
     await cli.write('trail.json', JSON.stringify({ Records: [sign(issued), sign(stolen)] }))
     const args = ['audit', 'reconcile', '--cloudtrail', 'trail.json', '--audit', 'audit.jsonl']
@@ -56,7 +56,7 @@ describe('signet audit reconcile', () => {
     expect(later.code).toBe(0)
   })
 
-  it('says what is missing', async () => {
+  it('reports a missing input', async () => {
     expect(await cli.run(['audit', 'reconcile'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--cloudtrail'),
@@ -93,7 +93,7 @@ describe('signet audit verify', () => {
     expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining(`head ${head}: no line has this hash`) })
   })
 
-  it('counts what each key has signed in a time', async () => {
+  it('counts the signatures of each key in a period', async () => {
     const line = (time: string, event: string, more: object) => JSON.stringify({ time, event, ...more })
     const signature = (kid: string, reference?: string) => ({ kid, signer: 'hsm', digest: 'x', reference })
     await cli.write(
@@ -135,7 +135,7 @@ describe('signet audit verify', () => {
     expect(printed).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a file: name the files') })
   })
 
-  it('takes several heads, also one that looks like an option, before the file or after it', async () => {
+  it('accepts several heads, also one that looks like an option, before or after the file', async () => {
     const lines = await addClients('heads.jsonl')
     const heads = lines.map(lineHash)
     // One in 64 begins so.
@@ -153,7 +153,7 @@ describe('signet audit verify', () => {
     }
   })
 
-  it('exits with 1 and names the line when one was changed, and when it cannot read', async () => {
+  it('exits with 1 for a changed line, which it names, and for an unreadable file', async () => {
     const [first = '', ...others] = await addClients('changed.jsonl')
     const input = [first.replace('client.add', 'client.remove'), ...others].join('\n')
     const changed = await cli.run(['audit', 'verify'], { input })
@@ -162,7 +162,7 @@ describe('signet audit verify', () => {
     expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('absent.jsonl') })
   })
 
-  it('exits with 1 when there is nothing to verify: an empty log is not a complete one', async () => {
+  it('exits with 1 when there is nothing to verify, because an empty log is not a complete one', async () => {
     for (const words of [[], ['--json'], ['-']]) {
       const empty = await cli.run(['audit', 'verify', ...words], { input: '' })
       expect(empty).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nothing was verified') })

@@ -42,7 +42,7 @@ const actions = async () => {
 }
 
 describe('a client in the store, while the service runs', () => {
-  it('changes the metadata that is named, and keeps the rest and the secret', async () => {
+  it('changes the given metadata, and keeps the rest and the secret', async () => {
     const secret = await addService('kept')
     const before = await shown('kept')
     expect(await clients('update', 'kept', '--name', 'Kept')).toMatchObject({ code: 0, stdout: 'Updated kept\n' })
@@ -56,7 +56,7 @@ describe('a client in the store, while the service runs', () => {
     expect(await actions()).toContain('client.update kept')
   })
 
-  it('says when people are asked for consent', async () => {
+  it('reports when people are asked for consent', async () => {
     const added = await clients(
       'add',
       '--client-id',
@@ -76,7 +76,7 @@ describe('a client in the store, while the service runs', () => {
     })
   })
 
-  it('makes a secret for a client that gets a method with one, and drops it with the method', async () => {
+  it('creates a secret for a client whose new method needs one, and removes it with the method', async () => {
     await addService('method')
     await cli.write(
       'public.json',
@@ -112,7 +112,7 @@ describe('a client in the store, while the service runs', () => {
     expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(reason) })
   })
 
-  it('rotates a secret: at once, or with a time in which both are valid', async () => {
+  it('rotates a secret, at once or with an overlap in which both are valid', async () => {
     const first = await addService('rotated')
     const rotate = async (...more: string[]) => {
       const { code, stdout } = await clients('rotate-secret', 'rotated', '--json', ...more)
@@ -145,7 +145,7 @@ describe('a client in the store, while the service runs', () => {
     })
   })
 
-  it('lets no overlap outlive the end that the secret had', async () => {
+  it('ends an overlap no later than the old secret would have expired', async () => {
     const end = Math.floor(Date.now() / 1000) + 3600
     await cli.write('expiring.json', JSON.stringify({ client_secret_expires_at: end }))
     const like = ['--grant-type', 'client_credentials', '--file', 'expiring.json']
@@ -155,7 +155,7 @@ describe('a client in the store, while the service runs', () => {
     expect(await shown('expiring')).not.toHaveProperty('client_secret_expires_at')
   })
 
-  it('says how a client without a secret gets one', async () => {
+  it('explains how a client without a secret gets one', async () => {
     const refusal = async (id: string) => {
       const { code, stdout, stderr } = await clients('rotate-secret', id)
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

@@ -29,7 +29,7 @@ clients:
 `
 
 describe('signet check', () => {
-  it('sums up a file that is in order', async () => {
+  it('summarises a valid file', async () => {
     await cli.write(
       'good.yaml',
       forServices(
@@ -45,7 +45,7 @@ describe('signet check', () => {
     expect(stdout).not.toContain('s3cret')
   })
 
-  it('prints ten lines for ten mistakes', async () => {
+  it('prints a line for each of ten mistakes', async () => {
     await cli.write('bad.yaml', tenMistakes)
     const { code, stdout, stderr } = await cli.run(['check', '--config', 'bad.yaml'])
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
@@ -66,7 +66,7 @@ describe('signet check', () => {
   })
 
   it.each(['scopes_supported', 'plugins', 'signers', 'issuer', 'keys'])(
-    'suggests %s where it is misspelt',
+    'suggests %s when it is misspelt',
     async (name) => {
       await cli.write('misspelt.yaml', configuration().replace(new RegExp(`^${name}`, 'm'), name.slice(0, -1)))
       const { code, stdout, stderr } = await cli.run(['check', 'misspelt.yaml'])
@@ -75,7 +75,7 @@ describe('signet check', () => {
     },
   )
 
-  it('says of a file that is no YAML only that', async () => {
+  it('reports only the YAML error for a file that does not parse', async () => {
     await cli.write('broken.yaml', 'issuer: [')
     const { code, stdout } = await cli.run(['check', '--config', 'broken.yaml'])
     expect(code).toBe(1)
@@ -87,7 +87,7 @@ describe('signet check', () => {
     ).toBe(true)
   })
 
-  it('names the place in a plugin that is broken, and prints its stack with --verbose', async () => {
+  it('names the failing line of a plugin, and prints its stack with --verbose', async () => {
     const create = "() => { throw new Error('boom') }"
     await cli.write('package.json', '{"type":"module"}')
     await cli.write('loan.js', `export default {\n  name: 'loan',\n  apiVersion: 1,\n  create: ${create},\n}\n`)
@@ -118,7 +118,7 @@ describe('signet check', () => {
     expect(verbose.stderr).toMatch(/^Error: boom\n +at \S+ \(file:.*loan\.js:4:\d+\)$/m)
   })
 
-  it('makes nothing: neither keys nor a store', async () => {
+  it('creates neither keys nor a store', async () => {
     await cli.write('good.yaml', configuration())
     await cli.run(['check', '--config', 'good.yaml'])
     const { code, stdout } = await cli.run(['check', '--config', 'data/keys'])

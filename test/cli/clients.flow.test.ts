@@ -86,7 +86,7 @@ describe('signet clients, while the service runs', () => {
     expect(await clients('show', 'nobody')).toMatchObject({ code: 1, stdout: '', stderr: 'There is no such client.\n' })
   })
 
-  it('reads metadata from a file, under what is written on the line', async () => {
+  it('reads metadata from a file, and options override it', async () => {
     const metadata = {
       client_name: 'File',
       token_endpoint_auth_method: 'none',
@@ -117,7 +117,7 @@ describe('signet clients, while the service runs', () => {
     expect(rows).toContainEqual(['shop', 'Shop', 'store', 'active', 'client_secret', 'authorization_code'])
   })
 
-  it('refuses an id that exists, in the store or in the configuration', async () => {
+  it('refuses an id that already exists, in the store or in the configuration', async () => {
     const add = (id: string) => clients('add', '--client-id', id, '--grant-type', 'client_credentials')
     expect(await add('once')).toMatchObject({ code: 0 })
     expect(await add('once')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('in the store') })
@@ -129,7 +129,7 @@ describe('signet clients, while the service runs', () => {
     expect((await requestToken(service, 'teller', 'teller-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
   })
 
-  it('refuses metadata that would not work here, all at once, and stores nothing', async () => {
+  it('reports all metadata that would not work here, and stores nothing', async () => {
     const refused = await clients(
       ...(['add', '--client-id', 'bad', '--grant-type', 'client_credential', '--scope', 'apis'] as const),
       ...['--auth-method', 'spiffe_jwt', '--redirect-uri', 'https://shop.example/cb'],
@@ -180,7 +180,7 @@ describe('signet clients, while the service runs', () => {
     expect((await requestToken(service, 'fair', 'sixteen letters.')).status).toBe(200)
   })
 
-  it('shows nothing that a terminal would obey', async () => {
+  it('escapes terminal control sequences', async () => {
     const name = '\u001b]0;owned\u0007\u202eShop\u200b\u{e0041}'
     await clients('add', '--client-id', 'odd', '--name', 'Shop', '--grant-type', 'client_credentials')
     expect(await clients('add', '--client-id', 'hidden', '--name', 'Shop\u200b')).toMatchObject({

@@ -27,7 +27,7 @@ describe('every command', () => {
   })
 
   it.each(Object.entries(examples).flatMap(([path, lines]) => lines.map((line) => [line, path] as const)))(
-    'understands its example: signet %s',
+    'parses its example: signet %s',
     (line, path) => {
       const words = split(line)
       const names = path.split(' ')
@@ -56,7 +56,7 @@ describe('every command', () => {
     await expect(program.parseAsync(args, { from: 'user' })).rejects.toThrow(message)
   })
 
-  it('that prints results prints them as JSON too', () => {
+  it('that prints results can print JSON', () => {
     const without = leaves(program).filter(([, { options }]) => !options.some(({ long }) => long === '--json'))
     expect(without.map(([path]) => path)).toEqual(['start', 'completion', 'help'])
   })
@@ -104,7 +104,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
 })
 
 describe('completion', () => {
-  it.each(shells)('knows every command and option in %s', (shell) => {
+  it.each(shells)('offers every command and option in %s', (shell) => {
     const script = createCompletion(shell, program)
     for (const [path, { options }] of leaves(program)) {
       expect(script).toContain(path)
@@ -123,7 +123,7 @@ describe('a table', () => {
     expect(fitWidths(natural, total)).toEqual(widths)
   })
 
-  it('keeps the ends of a cell that is too long', () => {
+  it('keeps the beginning and the end of a cell that is too long', () => {
     const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
     expect(truncateMiddle(arn, 21)).toBe('arn:aws:km…34567890ab')
     expect(truncateMiddle('short', 5)).toBe('short')

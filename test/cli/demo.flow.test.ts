@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 describe('signet start without a configuration', () => {
-  it('makes its keys, prints what to try, and what it prints works', async () => {
+  it('creates its keys, and prints commands that work', async () => {
     const running = await cli.serve(['start'])
     await running.printed('npx signet-idp start --config my.yaml')
     const printed = running.output()
@@ -95,7 +95,7 @@ describe('signet start without a configuration', () => {
     expect(await running.ended).toBe(0)
   })
 
-  it('has no demo client and account when the same file is named', async () => {
+  it('has no demo client and account when the same file is given explicitly', async () => {
     const running = await cli.serve(['start', '--config', join(product, 'config', 'default.yaml')])
     expect(await (await fetch(running.public)).text()).not.toContain('demo-page')
     running.child.kill('SIGTERM')

@@ -25,7 +25,7 @@ const idOf = async (principalId: string): Promise<string> =>
   String((await waiting()).find((one) => one['principal_id'] === principalId)?.['id'])
 
 describe('signet principals deny of many', () => {
-  it('AN21 denies all that wait from an address, or all, and says how many', async () => {
+  it('AN21 denies all waiting requests, or those from one address, and prints their number', async () => {
     const crowd = async (name: string) => {
       for (let count = 0; count < 3; count += 1) await (await newDevice(`${name}-${String(count)}`)).enrol()
     }

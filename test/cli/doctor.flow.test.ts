@@ -34,7 +34,7 @@ describe('signet doctor', () => {
     expect(audit.map((line) => JSON.parse(line).event)).toEqual(Array(10).fill('key.proved'))
   })
 
-  it('knows what a running service has published', async () => {
+  it('shows the keys that a running service has published', async () => {
     await cli.write('signet.yaml', sound())
     const service = await cli.serve(['start', '--config', 'signet.yaml'])
     const { code, stdout } = await doctor('--json', '--config', 'signet.yaml')
@@ -101,14 +101,14 @@ describe('signet doctor', () => {
     expect(await asJson('--compare', 'sound.yaml', 'signet.yaml')).toEqual(compared)
   })
 
-  it('says which store cannot be used', async () => {
+  it('reports which store cannot be used', async () => {
     await cli.write('taken', '')
     await cli.write('signet.yaml', sound('storage: { records: { use: embedded, options: { path: ./taken } } }'))
     const { code, stderr } = await doctor('--config', 'signet.yaml')
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^storage\.records: /m) })
   })
 
-  it('says that no key signs yet, as the start and its readiness do', async () => {
+  it('reports that no key signs yet, as startup and readiness do', async () => {
     const store = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
     const earlier = Date.now() - 3_600_000
     const publication = { thumbprint: 'of-another-key', first_published: earlier, may_sign_from: earlier }
@@ -160,7 +160,7 @@ describe('signet doctor', () => {
 describe('signet doctor --compare', () => {
   const other = (text: string) => text.replaceAll('./data/', './data-b/').replaceAll('ed-1', 'ed-9')
 
-  it('finds two deployments alike that differ in their keys alone', async () => {
+  it('finds no difference between deployments that differ only in their keys', async () => {
     const more = 'resources: [{ identifier: https://api.example, scope: api }]\n'
     await cli.write('a.yaml', sound(more))
     await cli.write('b.yaml', other(sound(more)))
@@ -174,7 +174,7 @@ describe('signet doctor --compare', () => {
     expect(stdout).not.toMatch(/eyJ/)
   })
 
-  it('allows what follows from the issuers, and shows it', async () => {
+  it('accepts differences that follow from the issuers, and shows them', async () => {
     await cli.write('a.yaml', sound())
     await cli.write('b.yaml', other(sound()).replace('http://localhost:3000', 'https://id.bank.example'))
     const { code, stdout } = await doctor('--compare', 'a.yaml', 'b.yaml')
@@ -188,7 +188,7 @@ describe('signet doctor --compare', () => {
     ['a lifetime', 'access_token_ttl_secs: 120', 'claims.exp'],
     ['an audience', 'default_audience: https://api.example', 'claims.aud'],
     ['a resource', 'resources: [{ identifier: https://api.example }]', 'issuance'],
-  ])('finds another %s', async (_, more, where) => {
+  ])('reports a different %s', async (_, more, where) => {
     await cli.write('a.yaml', sound())
     await cli.write('b.yaml', other(sound(more)))
     const { code, stdout } = await doctor('--compare', 'a.yaml', 'b.yaml', '--json')
@@ -205,7 +205,7 @@ describe('signet doctor --compare', () => {
     ['lifetime', 'attestation: { signing_alg: EdDSA, attestation_ttl_secs: 86000 }', 'claims.exp'],
     ['type', 'attestation: { signing_alg: EdDSA, typ: bank-device+jwt }', 'header.typ'],
     ['whether there are any', '', 'issuance'],
-  ])('finds what differs in attestations: %s', async (_, more, where) => {
+  ])('reports a difference in attestations: %s', async (_, more, where) => {
     const issuing = (section: string) =>
       configuration(`  - use: plugins/attestation/bootstrap\naudit: { file: ./audit.jsonl }\n${section}\n`)
     await cli.write('a.yaml', issuing('attestation: { signing_alg: EdDSA }'))
@@ -216,7 +216,7 @@ describe('signet doctor --compare', () => {
     expect(differences).toEqual([expect.objectContaining({ token: 'attestation', where })])
   })
 
-  it('finds another algorithm', async () => {
+  it('reports a different algorithm', async () => {
     await cli.write('a.yaml', sound())
     await cli.write('b.yaml', other(sound()).replaceAll('EdDSA', 'ES256'))
     const { code, stdout } = await doctor('--compare', 'a.yaml', 'b.yaml')
@@ -225,7 +225,7 @@ describe('signet doctor --compare', () => {
     expect(stdout).toMatch(/They do not sign alike\.\n$/)
   })
 
-  it('wants two files', async () => {
+  it('requires two files', async () => {
     expect(await doctor('--compare', 'a.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('two files') })
   })
 })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { decodeJws } from '../support/clients/attestation.js'
 import { configuration, openCommandLine, requestToken } from '../support/server/command-line.js'
 
-it('--introspection-audience lets a client ask about tokens of its API, and the log says at `debug` why one is not active', async () => {
+it('--introspection-audience lets a client introspect tokens of its API, and a debug log explains why one is not active', async () => {
   await using cli = await openCommandLine()
   await cli.write('signet.yaml', configuration('log: { level: debug }'))
   const service = await cli.serve(['start', '--config', 'signet.yaml'])

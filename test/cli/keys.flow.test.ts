@@ -14,7 +14,7 @@ const iso = (fromNowSeconds: number) => new Date(Date.now() + fromNowSeconds * 1
 const signers = 'signers: { local: { use: signers/local, options: { directory: ./keys } } }\n'
 
 describe('signet keys list', () => {
-  it('shows states by the clock, without any key file', async () => {
+  it('shows states by the clock, without reading key files', async () => {
     const more = [
       `{ kid: soon, alg: ES256, signer: local, ref: soon, not_before: ${iso(3600)} }`,
       `{ kid: over, alg: ES256, signer: local, ref: over, not_after: ${iso(-60)}, purposes: [id_token] }`,
@@ -38,7 +38,7 @@ describe('signet keys list', () => {
 })
 
 describe('signet keys create', () => {
-  it('makes a key for a configuration that still waits for it, and prints its lines', async () => {
+  it('creates a key for a configuration that does not have it yet, and prints its lines', async () => {
     const whole = configuration().replace(/^signers:\n.*\n/m, signers)
     await cli.write('waiting.yaml', whole.replace(/^keys:\n.*\n/m, ''))
     const made = await cli.run(['keys', 'create', '--config', 'waiting.yaml', '--signer', 'local', '--alg', 'EdDSA'])
@@ -55,7 +55,7 @@ describe('signet keys create', () => {
     expect(await service.ended).toBe(0)
   })
 
-  it('takes kid and ref, and makes nothing twice', async () => {
+  it('accepts kid and ref, and creates no key twice', async () => {
     await cli.write('once.yaml', configuration().replace(/^signers:\n.*\n/m, signers))
     const create = (...more: string[]) =>
       cli.run(['keys', 'create', '--config', 'once.yaml', '--signer', 'local', '--alg', 'ES384', ...more])
@@ -73,7 +73,7 @@ describe('signet keys create', () => {
     })
   })
 
-  it('does not mind what is wrong with another signer', async () => {
+  it('ignores problems of other signers', async () => {
     const second = '  local2: { use: 7 }\n'
     await cli.write(
       'other.yaml',
@@ -85,7 +85,7 @@ describe('signet keys create', () => {
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^signers\.local2\.use: /) })
   })
 
-  it('says which signer is missing or wrong', async () => {
+  it('reports which signer is missing or wrong', async () => {
     await cli.write('wrong.yaml', configuration().replace('create: true', 'creat: true'))
     const create = (signer: string) =>
       cli.run(['keys', 'create', '--config', 'wrong.yaml', '--signer', signer, '--alg', 'ES256'])

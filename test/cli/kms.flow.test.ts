@@ -36,7 +36,7 @@ describe('signet keys create in AWS KMS', () => {
     return { code, key, stderr }
   }
 
-  it('makes a multi-Region key before there are replicas of it', async () => {
+  it('creates a multi-Region key before it has replicas', async () => {
     const made = await create({ replicas: [{ region: 'eu-west-1', endpoint: double.endpoint }] })
     expect(made).toMatchObject({ code: 0, key: { signer: 'kms', ref: expect.stringMatching(/^arn:.*:key\/mrk-/) } })
   })
@@ -49,7 +49,7 @@ describe('signet keys create in AWS KMS', () => {
   })
 })
 
-it('the double of docs/signers.md is one that a deployment signs with, as it does with local keys', async () => {
+it('a deployment signs with the double of docs/signers.md as with local keys', async () => {
   const port = String(await freePort())
   await cli.write('kms-double.mjs', codeBlock('docs/signers.md', 'kms-double.mjs').replace('4566', port))
   linkPackages(cli.folder)
@@ -98,7 +98,7 @@ describe('signet audit reconcile with a key that has an alias', () => {
     client.destroy()
   }
 
-  it('names what was signed with it, and leaves keys of others out as soon as its proofs say which it is', async () => {
+  it('names its signatures, and ignores other keys once its proofs identify it', async () => {
     const { arn } = await double.createKey('ECC_NIST_P256', { alias: 'alias/tokens' })
     const { arn: others } = await double.createKey('ECC_NIST_P256')
     const keys = '  - { kid: kms-1, alg: ES256, signer: kms, ref: alias/tokens }'

@@ -33,7 +33,7 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     cli.write('signet.yaml', more(withStore(uri)))
   const run = (command: string) => cli.run([command, '--config', 'signet.yaml'])
 
-  it('doctor names every missing index, migrate makes them, and then all is well with a warning', async () => {
+  it('doctor names every missing index, migrate creates them, and then doctor passes with a warning', async () => {
     await write(mongo.uri())
     const before = await run('doctor')
     expect(before.code).toBe(1)
@@ -62,7 +62,7 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     expect(await service.ended).toBe(0)
   })
 
-  it('says what is wrong with an address, and nothing of the password', async () => {
+  it('reports a wrong address without the password', async () => {
     const port = await freePort()
     await write(`mongodb://signet:canary@127.0.0.1:${port}/`)
     const gone = await run('doctor')
@@ -83,14 +83,14 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     expect(gone.stdout + gone.stderr + stdout + stderr).not.toContain('canary')
   })
 
-  it('says that TLS is not what the server speaks', async () => {
+  it('reports that the server does not use TLS', async () => {
     await write(mongo.uri().replace('?', '?tls=true&'))
     const { code, stderr } = await run('doctor')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^storage\.records: no server answers \(.*\); does it speak TLS\?$/m)
   })
 
-  it.each([1, 2])('a start of %i workers that waits for MongoDB ends in order on a signal', async (workers) => {
+  it.each([1, 2])('a start of %i workers that waits for MongoDB stops cleanly on a signal', async (workers) => {
     await proxy.down()
     const adminPort = await freePort()
     const admin = `admin: { host: 127.0.0.1, port: ${adminPort} }\nworkers: ${workers}`

@@ -3,7 +3,7 @@ import { reportFailure } from '../../core/cli/failure.js'
 
 afterEach(() => void vi.restoreAllMocks())
 
-it('prints why a native binding cannot be loaded, and not the advice of its package', () => {
+it('prints why a native binding cannot be loaded, without the advice of its package', () => {
   const printed: string[] = []
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
   vi.spyOn(console, 'error').mockImplementation((text: unknown) => void printed.push(String(text)))

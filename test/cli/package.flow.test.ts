@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => project[Symbol.asyncDispose]())
 
 describe('the package in an empty folder', () => {
-  it('says how far it is while `npm pack` builds it', () => {
+  it('shows progress while `npm pack` builds it', () => {
     const steps = [
       'Compiling the service and checking its types ...',
       'Compiling the libraries ...',
@@ -58,7 +58,7 @@ describe('the package in an empty folder', () => {
     expect(Object.keys(scripts).filter((name) => run.includes(name))).toEqual([])
   })
 
-  it('serves the demo, which gives the token that it prints the command for', async () => {
+  it('serves the demo, whose printed command gets a token', async () => {
     await edit('node_modules/signet-idp/config/default.yaml', anyPort)
     const demo = await project.serve('npx signet-idp start')
     const printed = await demo.printed('npx signet-idp start --config my.yaml')
@@ -71,7 +71,7 @@ describe('the package in an empty folder', () => {
     await demo.stop()
   })
 
-  it('runs a grant of its own, which passes the attack suite', async () => {
+  it('runs a custom grant, which passes the attack suite', async () => {
     const tried = await succeed(codeBlock('docs/writing-a-grant.md', 'In the folder of the project'))
     expect(tried).toMatch(/signet\.yaml is in order[^]* 0 findings/)
     await edit('signet.yaml', anyPort)
@@ -92,7 +92,7 @@ describe('the package in an empty folder', () => {
     expect(attacked).toMatchObject({ code: 1, stderr: expect.stringMatching(/^scope: /m) })
   })
 
-  it('names the package that a module of the configuration needs', async () => {
+  it('names a missing package that a configured module needs', async () => {
     await writeFile(
       join(project.folder, 'packages.yaml'),
       `issuer: http://localhost:3000
@@ -146,7 +146,7 @@ export * as verify from 'signet-idp/verify'
 `
   const options = '--ignoreConfig --noEmit --strict --module nodenext --target es2023 --types node typed.ts'
 
-  it('has types for a project that checks those of its packages too', async () => {
+  it('has types that pass in a project without skipLibCheck', async () => {
     await succeed(codeBlock('docs/plugins.md', 'For TypeScript'))
     await writeFile(join(project.folder, 'typed.ts'), typed)
     const compile = `npx tsc ${options}`
@@ -157,7 +157,7 @@ export * as verify from 'signet-idp/verify'
   })
 
   describeWith('typescript recipe', 'the newest compiler and the newest types of Node', () => {
-    it('read its types', async () => {
+    it('reads its types', async () => {
       const { folder } = recipes.typescript
       await writeFile(join(project.folder, 'typed.ts'), typed)
       const compile = `${folder}/node_modules/.bin/tsc ${options} --typeRoots ${folder}/node_modules/@types`

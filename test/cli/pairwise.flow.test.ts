@@ -31,7 +31,7 @@ describe('signet, with pairwise subjects', () => {
   })
   const run = (...args: string[]) => cli.run([...args, '--config', 'signet.yaml'])
 
-  it('finds the person behind a subject that a client reports, and records that it did', async () => {
+  it('finds the person behind a subject that a client reports, and records the search', async () => {
     const client = { client_id: 'shop', redirect_uris: ['https://shop.example/cb'], subject_type: 'pairwise' } as const
     await cli.run(['accounts', 'add', 'bob', '--sub', 'local-bob', '--password-stdin', '--config', 'signet.yaml'], {
       input: 'another battery staple',
@@ -47,7 +47,7 @@ describe('signet, with pairwise subjects', () => {
     expect(await run('people', 'find', '--client', 'shop', '--sub', 'local-bob')).toMatchObject({ code: 1, stdout: '' })
   })
 
-  it('asks for the document of a sector when a client is added or changed', async () => {
+  it('fetches the sector document when a client is added or changed', async () => {
     const metadata = {
       redirect_uris: ['https://a.example/cb', 'https://b.example/cb'],
       subject_type: 'pairwise',

@@ -35,7 +35,7 @@ describeWith('script', 'signet accounts add on a terminal', (script) => {
     return { code: child.exitCode, shown }
   }
 
-  it('asks twice and shows nothing of what is typed', async () => {
+  it('prompts twice without echo', async () => {
     const { code, shown } = await type('bob', [
       ['Password: ', 'corr\u007frect horse\r'],
       ['Once more: ', 'correct horse\r'],
@@ -45,7 +45,7 @@ describeWith('script', 'signet accounts add on a terminal', (script) => {
     expect(shown).not.toMatch(/corr|horse|\*/)
   })
 
-  it('adds nothing when the two differ, or on Ctrl-C', async () => {
+  it('adds no account when the two differ, or on Ctrl-C', async () => {
     const different = await type('carol', [
       ['Password: ', 'one\r'],
       ['Once more: ', 'two\r'],

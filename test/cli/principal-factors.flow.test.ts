@@ -37,7 +37,7 @@ const run = (
 ) => cli.run(['principals', command, ...toArgs(given), ...more], { env })
 
 describe('signet principals issue', () => {
-  it('prints what an authenticator app needs, and no picture where there is no terminal', async () => {
+  it('prints the URI for an authenticator app, without a QR code if there is no terminal', async () => {
     const { code, stdout, stderr } = await run('issue')
     const fields = Object.fromEntries(stdout.split('\n').map((line) => line.split(/ {2,}/)))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -88,14 +88,14 @@ describe('signet principals issue', () => {
     ['kind', "'--kind <kind>' not specified"],
     ['subject', 'name the principal'],
     ['principal-id', 'name the principal'],
-  ])('wants --%s', async (name, shown) => {
+  ])('requires --%s', async (name, shown) => {
     for (const command of ['issue', 'withdraw'] as const) {
       const { code, stderr } = await run(command, { [name]: undefined })
       expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(shown) })
     }
   })
 
-  it('takes subject/principal_id, and a device where no type is named', async () => {
+  it('accepts subject/principal_id, with device as the default type', async () => {
     const named = (command: 'issue' | 'withdraw', principal: string, ...more: string[]) =>
       run(command, { subject: undefined, 'principal-id': undefined, type: undefined }, [principal, ...more])
     expect(await named('issue', 'erin/phone-1')).toMatchObject({ code: 0 })
@@ -147,14 +147,14 @@ describe('signet principals issue', () => {
     ['subject,principal_id,principal_type\nalice,phone-1,robot\n', 'record 2: The member principal_type must be'],
     ['subject,principal_id\nalice,"phone', 'Line 2 is not CSV'],
     ['subject,principal_id\nalice,pho"ne', 'Line 2 is not CSV'],
-  ])('issues nothing for a file with a mistake: %j', async (text, message) => {
+  ])('issues none for a file with a mistake: %j', async (text, message) => {
     await cli.write('wrong.csv', text)
     const bulk = { subject: undefined, 'principal-id': undefined, type: undefined, kind: 'bootstrap_secret' }
     const refused = await run('issue', bulk, ['--from', 'wrong.csv'])
     expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(message) })
   })
 
-  it('knows devices and services alone, and no other option', async () => {
+  it('accepts only devices and services, and no other option', async () => {
     expect(await run('issue', { type: 'robot' })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Allowed choices are device, service'),
@@ -165,7 +165,7 @@ describe('signet principals issue', () => {
     })
   })
 
-  it('says which option of a plugin is wrong, without the key', async () => {
+  it('reports which option of a plugin is wrong, without the key', async () => {
     const { code, stdout, stderr } = await cli.run(['principals', 'issue', ...toArgs({})], {
       env: { SEALING_KEY: 'not a key at all' },
     })
@@ -174,7 +174,7 @@ describe('signet principals issue', () => {
     expect(stderr).not.toContain('not a key')
   })
 
-  it('says which part of a combination does not exist', async () => {
+  it('reports which part of a combination does not exist', async () => {
     await cli.write('early.yaml', configuration(plugins.split('\n').toReversed().join('\n')))
     const { code, stderr } = await run('issue', { config: 'early.yaml' })
     expect({ code, stderr }).toEqual({
@@ -185,7 +185,7 @@ describe('signet principals issue', () => {
 })
 
 describe('signet principals withdraw', () => {
-  it('forgets what was issued, once', async () => {
+  it('withdraws an issued factor, once', async () => {
     await run('issue', { subject: 'bob' })
     expect(await run('withdraw', { subject: 'bob' })).toEqual({ code: 0, stdout: 'Withdrawn.\n', stderr: '' })
     expect(await run('withdraw', { subject: 'bob' })).toEqual({
@@ -261,13 +261,13 @@ const scan = (shown: string): string => {
 describe('a QR code', () => {
   const colours = { isTTY: true, columns: 80, hasColors: () => true }
 
-  it('reads as what it was made of', () => {
+  it('decodes to its content', () => {
     const uri =
       'otpauth://totp/id.bank.example:alice%20phone-1?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=id.bank.example'
     expect(scan(drawQrCode(uri, colours) ?? '')).toBe(uri)
   })
 
-  it('is not drawn where it cannot be seen', () => {
+  it('is not drawn where it cannot be displayed', () => {
     expect(drawQrCode('text', { ...colours, isTTY: false })).toBeUndefined()
     expect(drawQrCode('text', { ...colours, columns: 20 })).toBeUndefined()
     expect(drawQrCode('text', { ...colours, hasColors: () => false })).toBeUndefined()
@@ -275,7 +275,7 @@ describe('a QR code', () => {
 })
 
 describeWith('script', 'signet principals issue on a terminal', (script) => {
-  it('shows the URI and a code that reads the same', async () => {
+  it('shows the URI and a QR code with the same content', async () => {
     const main = join(packageRoot, 'dist', 'core', 'main.js')
     const command = `stty cols 120; '${process.execPath}' '${main}' principals issue ${toArgs({}).join(' ')}`
     const terminal: NodeJS.ProcessEnv = { ...process.env, ...env, TERM: 'xterm-256color' }

@@ -43,7 +43,7 @@ const rowsOf = (stdout: string): string[][] =>
     .map((line) => line.split(/ {2,}/))
 
 describe('signet principals waiting, approve and deny', () => {
-  it('shows who waits and what to compare, and decides', async () => {
+  it('shows waiting principals and what to compare, and decides', async () => {
     const device = await newDevice('phone-1', { attributes: { model: 'P1' } })
     expect(await device.enrol()).toMatchObject({ status: 400, body: { error_code: 'ApprovalPending' } })
     const table = rowsOf((await principals('waiting')).stdout)
@@ -85,7 +85,7 @@ describe('signet principals waiting, approve and deny', () => {
     )
   })
 
-  it('approves one enrolment, whichever process it comes to', async () => {
+  it('approves one enrolment, whichever process handles it', async () => {
     for (const name of ['raced-1', 'raced-2', 'raced-3']) {
       const device = await newDevice(name)
       await device.enrol()
@@ -116,7 +116,7 @@ describe('signet principals waiting, approve and deny', () => {
     }
   })
 
-  it('takes an approval back that was not used yet', async () => {
+  it('withdraws an approval that was not used yet', async () => {
     const device = await newDevice('mistaken')
     await device.enrol()
     const id = await idOf('mistaken')
@@ -125,7 +125,7 @@ describe('signet principals waiting, approve and deny', () => {
     expect((await device.enrol()).status).toBe(401)
   })
 
-  it('tells what was decided as JSON', async () => {
+  it('prints the decision as JSON', async () => {
     for (const [decision, state] of [
       ['approve', 'approved'],
       ['deny', 'denied'],
@@ -144,7 +144,7 @@ describe('signet principals waiting, approve and deny', () => {
     }
   })
 
-  it('says so where nothing waits for a person', async () => {
+  it('reports that nothing waits for a person', async () => {
     for (const args of [['waiting'], ['approve', '0123456789abcdef']])
       expect(await cli.run(['principals', ...args, '--config', 'plain.yaml'])).toMatchObject({
         code: 1,
@@ -154,7 +154,7 @@ describe('signet principals waiting, approve and deny', () => {
 })
 
 describe('signet principals list, show, revoke, restore and release', () => {
-  it('revokes from the next request of every process on, and restores', async () => {
+  it('revokes from the next request at every process, and restores', async () => {
     const { device, attestation } = await enrol('phone-3')
     const elsewhere = async () => {
       const body = JSON.stringify({ attestation, public_jwk: device.jwk })
@@ -201,7 +201,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
       expect(audit).toContain(`"action":"${action}","sub":"alice","principal_id":"phone-3","principal_type":"device"`)
   })
 
-  it('releases an id, so that the next subject may enrol it', async () => {
+  it('releases an id, so that another subject may enrol it', async () => {
     const { device, attestation } = await enrol('handed-on')
     const next = await newDevice('handed-on', { subject: 'bob' })
     const ofBob = ['--subject', 'bob', ...flagsOf('handed-on').slice(2)]
@@ -263,7 +263,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
     expect(rest).toEqual({ rows: list.slice(1), stderr: '' })
   })
 
-  it('knows nobody who was not enrolled', async () => {
+  it('reports an unknown principal', async () => {
     const device = await newDevice('phone-5')
     await device.enrol()
     for (const command of ['show', 'revoke', 'release'])
@@ -274,7 +274,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
       })
   })
 
-  it('says that nothing reads it where the registry is not configured', async () => {
+  it('reports that the registry is not configured', async () => {
     for (const args of [
       ['list'],
       ...['show', 'revoke', 'restore', 'release'].map((command) => [command, ...flagsOf('phone-3')]),
@@ -291,7 +291,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
     expect([code, stderr.includes('name the principal')]).toEqual([2, true])
   })
 
-  it('shows nothing that a terminal would obey', async () => {
+  it('escapes terminal control sequences', async () => {
     await (await newDevice('phone-6', { attributes: { note: '\u001b]0;owned\u0007' } })).enrol()
     const { stdout } = await principals('waiting')
     expect(stdout).toContain('owned')

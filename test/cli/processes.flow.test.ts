@@ -30,14 +30,14 @@ describe('a command in a process of its own', () => {
     [['clients', 'list', '--config', 'signet.yaml', '--json'], 0],
     [['grants', 'list', '--sub', 'nobody', '--config', 'signet.yaml'], 0],
     [['audit', 'verify', 'absent.jsonl'], 1],
-  ])('%j ends with %i and the same text', async (args, code) => {
+  ])('%j exits with %i and the same text', async (args, code) => {
     const alone = await cli.run(args, { alone: true })
     expect(alone.code).toBe(code)
     expect(alone.stdout + alone.stderr).not.toBe('')
     expect(await cli.run(args)).toEqual(alone)
   })
 
-  it('reads standard input, and has done its work when it ends', async () => {
+  it('reads standard input, and finishes its work before it exits', async () => {
     const input = 'a password of more than eight\n'
     const add = ['accounts', 'add', 'bob', '--password-stdin', '--config', 'signet.yaml', '--json']
     expect(await cli.run(add, { alone: true, input })).toMatchObject({ code: 0, stderr: '' })

@@ -7,7 +7,7 @@ import { describeWith } from '../support/services/describe-with.js'
 
 describeWith(['curl', 'jq', 'openssl'], 'docs/registration.md, step by step', () => {
   it(
-    'leads from an empty folder to a client that signs people in, changes and goes',
+    'leads from an empty folder to a client that signs people in, changes and is deleted',
     { timeout: 120_000 },
     async () => {
       await using cli = await openCommandLine()

@@ -30,7 +30,7 @@ const enrol = async (id: string) => {
   return { device, attestation: await device.attest() }
 }
 
-it('revokes several by name and all of a file, and says of which it could not', async () => {
+it('revokes several by name and all of a file, and reports those that failed', async () => {
   const [one, two, three] = [await enrol('meter-1'), await enrol('meter-2'), await enrol('meter-3')]
   const named = await principals('revoke', 'alice/meter-1', 'alice/meter-9', 'alice/meter-2', 'alice/meter-1')
   expect(named).toMatchObject({

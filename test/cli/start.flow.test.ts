@@ -50,7 +50,7 @@ describe('signet start', () => {
       expect(running.output()).not.toContain(secret)
   })
 
-  it('finishes what is in flight, not ready meanwhile', async () => {
+  it('finishes requests in flight while not ready', async () => {
     const running = await serve()
     while (!(await isReady(running.admin)));
     const token = request(new URL('/token', running.public), {
@@ -90,7 +90,7 @@ describe('signet start', () => {
     expect(await running.ended).toBe(130)
   })
 
-  it('logs what nobody caught and ends with exit code 1', async () => {
+  it('logs an uncaught error and ends with exit code 1', async () => {
     const create = `() => { process.once('SIGUSR2', () => { Promise.reject(new Error('nobody caught this')) }); return {} }`
     await cli.write('faulty.js', `export default { name: 'faulty', apiVersion: 1, create: ${create} }`)
     await cli.write('signet.yaml', configuration('  - use: ./faulty.js'))
@@ -110,13 +110,13 @@ describe('signet start', () => {
     ])
   })
 
-  it('says of a key that cannot be used which one', async () => {
+  it('reports which key cannot be used', async () => {
     await cli.write('signet.yaml', configuration().replace('create: true', 'create: false'))
     const { code, stderr } = await cli.run(['start', '--config', 'signet.yaml'], { alone: true })
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^keys\[0\]: ed-1 does not exist/) })
   })
 
-  it('says in one line that the port is taken', async () => {
+  it('reports in one line that the port is in use', async () => {
     const running = await serve()
     const { port } = new URL(running.public)
     await cli.write(
@@ -131,7 +131,7 @@ describe('signet start', () => {
     expect((await requestToken(running, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
   })
 
-  it('serves on another port, with the issuer and the admin listener, and still does after a reload', async () => {
+  it('serves on another port, for issuer and admin listener, also after a reload', async () => {
     const port = await freePortPair()
     await cli.write(
       'signet.yaml',
@@ -153,7 +153,7 @@ describe('signet start', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('from 1 to 65534') })
   })
 
-  it('keeps the two roles of storage apart where they have folders of their own', async () => {
+  it('keeps the two roles of storage apart if they have separate folders', async () => {
     const storage = (role: string) => `${role}: { use: embedded, options: { path: ./${role} } }`
     const running = await serve(`${service}\nstorage: { ${storage('records')}, ${storage('ephemeral')} }`)
     const add = ['clients', 'add', '--client-id', 'mine', '--grant-type', 'client_credentials', '--json']
@@ -168,7 +168,7 @@ describe('signet start', () => {
     }
   })
 
-  it.each(['records', 'ephemeral'])('says which store cannot be used: %s', async (role) => {
+  it.each(['records', 'ephemeral'])('reports which store cannot be used: %s', async (role) => {
     await cli.write('taken', 'a file, not a folder')
     await cli.write('signet.yaml', forServices(`storage: { ${role}: { use: embedded, options: { path: ./taken } } }`))
     const { code, stdout, stderr } = await cli.run(['start', '--config', 'signet.yaml'], { alone: true })

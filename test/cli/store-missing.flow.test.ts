@@ -87,7 +87,7 @@ describe('an embedded store that is not there', () => {
     [['principals', 'approve', 'enrolment-1']],
     [['principals', 'deny', 'enrolment-1']],
     [['principals', 'deny', '--all']],
-  ])('%j names its full path, and neither creates it nor records a change', async (args) => {
+  ])('%j prints its full path, and neither creates it nor records a change', async (args) => {
     const refused = await cli.run([...args, '--config', 'signet.yaml'], { input: 'correct horse battery\n' })
     const path = join(await realpath(cli.folder), 'data', 'store')
     expect(refused).toEqual({
@@ -99,14 +99,14 @@ describe('an embedded store that is not there', () => {
     expect(await readdir(cli.folder)).not.toEqual(expect.arrayContaining(['audit.jsonl']))
   })
 
-  it('is refused where one role has its own and the other one is missing', async () => {
+  it('is refused if only one of two roles has its store', async () => {
     expect((await cli.run(['migrate', '--config', 'records.yaml'])).code).toBe(0)
     const refused = await cli.run(['clients', 'list', '--config', 'apart.yaml'])
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('storage.ephemeral: there is no store') })
     expect(await readdir(cli.folder)).not.toContain('short')
   })
 
-  it('does not keep `keys plan` from its plan', async () => {
+  it('does not prevent `keys plan`', async () => {
     const { stderr } = await cli.run(['keys', 'plan', '--config', 'signet.yaml'])
     expect(stderr).not.toContain('storage.')
     expect(await readdir(cli.folder)).not.toContain('data')

@@ -30,7 +30,7 @@ describeWith('script', 'results on a terminal', (script) => {
   }
   const lines = (text: string): readonly string[] => stripVTControlCharacters(text).trimEnd().split(/\r?\n/)
 
-  it('fit its width, and are whole with --wide and in a pipe', async () => {
+  it('fit its width, and are untruncated with --wide and in a pipe', async () => {
     const shown = lines(show(''))
     expect(Math.max(...shown.map((line) => line.length))).toBeLessThanOrEqual(80)
     expect(shown[1]).toMatch(/^client-x+…x+ /)
@@ -38,7 +38,7 @@ describeWith('script', 'results on a terminal', (script) => {
     expect((await cli.run(['clients', 'list', ...config])).stdout).toContain(id)
   })
 
-  it('have colours, unless NO_COLOR is set', async () => {
+  it('have colours unless NO_COLOR is set', async () => {
     expect(show('')).toContain('\u001b[31mdisabled')
     expect(show('NO_COLOR=1')).not.toContain('\u001b[')
     expect((await cli.run(['clients', 'list', ...config])).stdout).not.toContain('\u001b[')
@@ -46,7 +46,7 @@ describeWith('script', 'results on a terminal', (script) => {
 })
 
 describeWith('script', 'a service on a terminal', (script) => {
-  it('prints a line for each request, and says what a stop waits for', async () => {
+  it('prints a line for each request, and what a stop waits for', async () => {
     await using cli = await openCommandLine()
     await cli.write('signet.yaml', configuration('shutdown: { delay_secs: 1 }'))
     const main = join(packageRoot, 'dist', 'core', 'main.js')

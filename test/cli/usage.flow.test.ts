@@ -14,12 +14,12 @@ afterAll(() => cli[Symbol.asyncDispose]())
 const below = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(below)]
 
 describe('the command line', () => {
-  it('knows its version and the commit of the build', async () => {
+  it('prints its version and the commit of the build', async () => {
     const { code, stdout } = await cli.run(['--version'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+ \([0-9a-f]{12}\)\n$/) })
   })
 
-  it('takes a value that begins like an option of the program', async () => {
+  it('accepts a value that begins like an option of the program', async () => {
     const { code, stdout, stderr } = await cli.run(['sessions', 'end', '--sub', 'alice', '--sid', '-V1'])
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
@@ -50,7 +50,7 @@ describe('the command line', () => {
     expect(add.stdout).not.toContain('default: {}')
   })
 
-  it('has every command in its document', () => {
+  it('documents every command', () => {
     const namesOf = ({ commands }: Command): string[] => commands.map((command) => command.name())
     const rows = readDocument('docs/command-line.md').split('\n')
     const isTold = (name: string, inner = ''): boolean =>
@@ -92,7 +92,7 @@ describe('the command line', () => {
     expect(stderr).toContain(meant)
   })
 
-  it('says which file it cannot read', async () => {
+  it('reports which file it cannot read', async () => {
     for (const args of [['start'], ['keys', 'list'], ['clients', 'list'], ['accounts', 'list']]) {
       const { code, stdout, stderr } = await cli.run([...args, '--config', 'absent.yaml'])
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -104,7 +104,7 @@ describe('the command line', () => {
 describe('the configuration of a command', () => {
   const named = { SIGNET_CONFIG: 'named.yaml' }
 
-  it('comes from SIGNET_CONFIG, and is named on standard error', async () => {
+  it('is that of SIGNET_CONFIG, which is printed on standard error', async () => {
     await cli.write('named.yaml', configuration())
     const { code, stdout, stderr } = await cli.run(['keys', 'list'], { env: named })
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'configuration: named.yaml (SIGNET_CONFIG)\n' })
@@ -113,14 +113,14 @@ describe('the configuration of a command', () => {
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('named.yaml is in order.') })
   })
 
-  it('is the one of the command line when both are there', async () => {
+  it('is that of the command line when both are given', async () => {
     await cli.write('other.yaml', forServices().replaceAll('ed-1', 'ed-other'))
     const { stdout, stderr } = await cli.run(['keys', 'list', '--config', 'other.yaml'], { env: named })
     expect({ stdout, stderr }).toEqual({ stdout: expect.stringContaining('ed-other'), stderr: '' })
     expect(await cli.run(['check', 'other.yaml'], { env: named })).toMatchObject({ code: 0, stderr: '' })
   })
 
-  it('is missing when the variable is empty: nothing works on the demo by mistake', async () => {
+  it('is missing when the variable is empty, so that no command uses the demo by mistake', async () => {
     const refused = await cli.run(['clients', 'add'], { env: { SIGNET_CONFIG: '' } })
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('no configuration') })
     expect(await readdir(cli.folder)).not.toContain('data')
@@ -128,7 +128,7 @@ describe('the configuration of a command', () => {
 })
 
 describe('results', () => {
-  it('say that there are none', async () => {
+  it('state that there are none', async () => {
     await cli.write('empty.yaml', configuration())
     await cli.run(['migrate', '--config', 'empty.yaml'])
     const list = async (...args: string[]) => (await cli.run([...args, '--config', 'empty.yaml'])).stdout
@@ -138,7 +138,7 @@ describe('results', () => {
     expect(await list('grants', 'list', '--sub', 'nobody')).toMatch(/^No grant of this person is listed\./)
   })
 
-  it('are JSON where that is asked for', async () => {
+  it('are JSON on request', async () => {
     await cli.write('json.yaml', configuration())
     const run = async (args: readonly string[], input = '') => {
       const { code, stdout } = await cli.run([...args, '--json'], { input })

@@ -6,7 +6,7 @@ import { configuration, openCommandLine } from '../support/server/command-line.j
 const plugin = (name: string) =>
   `export default { name: '${name}', apiVersion: 1, needs: ['log'], create: (_, { log }) => (log.info('${name}'), {}) }`
 
-it('signet start --watch starts again when the configuration, its base or a plugin beside it changes', async () => {
+it('signet start --watch restarts when the configuration, its base or a plugin beside it changes', async () => {
   await using cli = await openCommandLine()
   await cli.write('package.json', '{"type":"module"}')
   await cli.write('plugin.js', plugin('first'))
@@ -34,7 +34,7 @@ it('signet start --watch starts again when the configuration, its base or a plug
   expect(launched.output().match(/A file has changed/g)).toHaveLength(3)
 })
 
-it('signet start --watch takes its service with it when it is killed', async () => {
+it('signet start --watch ends its service when it is killed', async () => {
   await using cli = await openCommandLine()
   await cli.write('signet.yaml', configuration())
   const launched = cli.launch(['start', '--watch', '--config', 'signet.yaml'])
@@ -53,7 +53,7 @@ it('signet start --watch takes its service with it when it is killed', async () 
   expect(launched.output()).toContain('"msg":"stopped"')
 })
 
-it('signet start --watch sees the link that Kubernetes replaces in a mounted ConfigMap', async () => {
+it('signet start --watch notices the symbolic link that Kubernetes replaces in a mounted ConfigMap', async () => {
   await using cli = await openCommandLine()
   const text = configuration()
   for (const name of ['..2026_1', '..2026_2']) await mkdir(join(cli.folder, name))

@@ -76,7 +76,7 @@ describe.each(paths)('an assertion that is sent to %s', (path) => {
     }
   })
 
-  it('CA07 names no other endpoint, and nobody else beside it', async () => {
+  it('CA07 names no other endpoint, and no additional audience', async () => {
     const { issuer } = server
     for (const aud of [
       ...[issuer + other, alias + other, alias, `${alias}/`, `${issuer + path}/`, `${issuer + path}?x=1`],
@@ -97,7 +97,7 @@ describe.each(paths)('an assertion that is sent to %s', (path) => {
   })
 })
 
-it('every endpoint that says how clients authenticate is among those that are tried here', async () => {
+it('every endpoint that announces client authentication methods is tested here', async () => {
   const metadata = (await (await fetch(`${server.issuer}/.well-known/openid-configuration`)).json()) as Json
   const aliases = metadata['mtls_endpoint_aliases'] as Record<string, string>
   const own = Object.values(aliases).map((url) => url.slice(alias.length))

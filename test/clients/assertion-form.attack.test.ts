@@ -49,7 +49,7 @@ describe('client assertions as JWTs', () => {
     },
   )
 
-  it('JW07 other tokens: an access token of this server, and assertions that say they are something else', async () => {
+  it('JW07 other tokens: an access token of this server, and assertions with another type', async () => {
     const issued = await send(signAssertion(es256, header, claims()))
     await expectRefused(String(issued.body['access_token']))
     await expectRefused(String(issued.body['access_token']), { client_id: 'signer' })

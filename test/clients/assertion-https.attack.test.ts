@@ -119,18 +119,18 @@ describeWith('openssl', 'keys behind an https jwks_uri', () => {
       body: { error: 'temporarily_unavailable' },
     })
 
-  describe('of a deployment that trusts an authority of its own', () => {
+  describe('of a deployment that trusts a private authority', () => {
     let signet: SignetProcess
     beforeAll(async () => {
       signet = await deployment.start(undefined, { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') })
     })
 
-    it('are fetched and work', async () => {
+    it('are fetched and used', async () => {
       expect(await ask(signet, 'good')).toMatchObject({ status: 200, body: { token_type: 'Bearer' } })
     })
 
     it.each(['named-otherwise', 'self-signed', 'of-an-unknown-ca', 'no-tls', 'silent'])(
-      'CA18 are not taken from a site that is not who it says: %s',
+      'CA18 are not accepted from a site with a wrong certificate: %s',
       async (site) => {
         await expectUnavailable(signet, site)
         expect((await ask(signet, 'good')).status).toBe(200)
@@ -143,14 +143,14 @@ describeWith('openssl', 'keys behind an https jwks_uri', () => {
       await waiting
     })
 
-    it('tells the operator why, and nobody else', async () => {
+    it('reports the reason only to the operator', async () => {
       expect(signet.output()).toContain('self-signed certificate')
       const { body } = await ask(signet, 'self-signed')
       expect(JSON.stringify(body)).not.toMatch(/certificate|self/)
     })
   })
 
-  it('an untrusted authority does not make it connect without TLS verification', async () => {
+  it('an untrusted authority never leads to a connection without TLS verification', async () => {
     const signet = await deployment.start()
     await expectUnavailable(signet, 'good')
   })

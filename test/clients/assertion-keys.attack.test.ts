@@ -72,7 +72,7 @@ const ask = (clientId: string, by = key, kid: string | undefined = by.kid, on = 
   })
 
 describe('keys behind jwks_uri', () => {
-  it('are fetched once, kept for ten minutes, and fetched by one request for all that wait', async () => {
+  it('are fetched once for all waiting requests, and kept for ten minutes', async () => {
     const name = newName()
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(name)))
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -126,7 +126,7 @@ describe('keys behind jwks_uri', () => {
     ['has a member twice', (_request, response) => void response.end('{"keys":[],"keys":[]}')],
     ['hangs up', (request) => void request.socket.destroy()],
     ['stops halfway', (request, response) => void response.write('{"keys":', () => request.socket.destroy())],
-  ])('CA18 F35 a site that %s: 503 for its client, at once after that; nobody else waits', async (_, bad) => {
+  ])('CA18 F35 a site that %s: 503 for its client, then at once; no other client waits', async (_, bad) => {
     const name = newName()
     listener = bad
     let done = false
@@ -147,7 +147,7 @@ describe('keys behind jwks_uri', () => {
     expect((await ask(name)).status).toBe(200)
   })
 
-  it('CA18 an outage keeps nobody out whose keys are known', async () => {
+  it('CA18 an outage does not affect clients whose keys are cached', async () => {
     const name = newName()
     expect((await ask(name)).status).toBe(200)
     listener = (_request, response) => void response.writeHead(500).end()
@@ -159,7 +159,7 @@ describe('keys behind jwks_uri', () => {
     expectRefusal(await ask(name), 503, 'temporarily_unavailable')
   })
 
-  it('a set without a key that passes the guard fits nobody', async () => {
+  it('a set without a valid key authenticates nobody', async () => {
     const name = newName()
     listener = json({
       keys: [

@@ -38,7 +38,7 @@ it('CA08 a guard whose answer was lost: 503, and the id stays used', async () =>
   expect((await send(fresh())).status).toBe(200)
 })
 
-it('a wrong signature never comes to the guard', async () => {
+it('a wrong signature never reaches the replay guard', async () => {
   faults.set('client_assertions.claim', 'before')
   expectRefusal(await send(newAssertion(host.server.issuer, host.now(), {}, newAssertionKey())), 401, 'invalid_client')
 })

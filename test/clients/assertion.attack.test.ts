@@ -75,14 +75,14 @@ describe('client assertions', () => {
     for (const aud of [...right, ...right.map((one) => [one]), right, right.toReversed()]) await expectGood({ aud })
   })
 
-  it('says its type in any letters, or not at all', async () => {
+  it('may spell its type in any case, or omit it', async () => {
     for (const typ of [undefined, 'JWT', ...['JWT', 'client-authentication+jwt'].flatMap(spellingsOf)])
       expect((await send(signAssertion(es256, { ...header, typ }, claims()))).status, typ).toBe(200)
     for (const typ of ['at+jwt', 'AT+JWT', 'application/at+jwt', 'text/jwt', '', null, 1, ['JWT']])
       await expectRefused(signAssertion(es256, { ...header, typ }, claims()))
   })
 
-  it('CA08 an assertion twice, whatever is around it', async () => {
+  it('CA08 an assertion twice, whatever else the request contains', async () => {
     const assertion = signAssertion(es256, header, claims())
     expect((await send(assertion)).status).toBe(200)
     await expectRefused(assertion)
@@ -94,7 +94,7 @@ describe('client assertions', () => {
     await expectRefused(signAssertion(second, { alg: 'ES256', kid: 'two' }, claims({ jti })))
   })
 
-  it('CA08 to the end of its acceptance', async () => {
+  it('CA08 until the end of its acceptance', async () => {
     const assertion = signAssertion(es256, header, claims({ exp: seconds() + 3600.5 }))
     expect((await send(assertion)).status).toBe(200)
     for (const later of [299_000, 3_300_000, 9_000, 1_000, 1_000, 1_000]) {
@@ -103,7 +103,7 @@ describe('client assertions', () => {
     }
   })
 
-  it('CA08 a wrong signature uses no id up', async () => {
+  it('CA08 a wrong signature does not consume the jti', async () => {
     const right = claims()
     await expectRefused(signAssertion(stranger, header, right))
     expect((await send(signAssertion(es256, header, right))).status).toBe(200)
@@ -175,7 +175,7 @@ describe('client assertions', () => {
     await expectRefused(signAssertion(es256, { alg: 'ES256', kid }, claims()))
   })
 
-  it('CA12 without a kid each fitting key of the client is tried, and no other', async () => {
+  it('CA12 without a kid only the matching keys of the client are tried', async () => {
     for (const key of [es256, second])
       expect((await send(signAssertion(key, { alg: 'ES256' }, claims()))).status).toBe(200)
     await expectRefused(signAssertion(stranger, { alg: 'ES256' }, claims()))
@@ -183,7 +183,7 @@ describe('client assertions', () => {
     await expectRefused(signAssertion(es256, header, claims({}, 'nameless')))
   })
 
-  it('CA13 keys that an assertion brings along are ignored', async () => {
+  it('CA13 keys inside an assertion are ignored', async () => {
     let asked = 0
     const trap = createServer((_request, response) => {
       asked++
@@ -273,7 +273,7 @@ describe('client assertions', () => {
     expectRefusal(await host.token({ grant_type: 'client_credentials', client_id: 'signer' }), 401, 'invalid_client')
   })
 
-  it('a refusal is in the audit log with its reason, an assertion nowhere', async () => {
+  it('a refusal is in the audit log with its reason, and no assertion is logged', async () => {
     const log = await host.server.audit()
     const reasons = new Set(log.map(({ reason }) => reason))
     for (const reason of [

@@ -49,7 +49,7 @@ const storeClient = async () => {
 }
 
 describe('client authentication at /token', () => {
-  it('CA01 a wrong secret and an unknown client are one and the same', async () => {
+  it('CA01 a wrong secret and an unknown client get the same answer', async () => {
     const secret = serviceClient.client_secret
     const wrong = ['x', `${secret}x`, secret.slice(1), secret.toUpperCase(), `${secret} `, 'x'.repeat(2000), '%00', 'é']
     const answers: Answer[] = []
@@ -74,7 +74,7 @@ describe('client authentication at /token', () => {
     client_secret,
   })
 
-  it('CA02 two methods at once, both good or one of them bad', async () => {
+  it('CA02 two methods at once, both valid or only one of them', async () => {
     const assertion = { client_assertion: 'eyJhbGciOiJub25lIn0.e30.', client_assertion_type: 'x' }
     const both: readonly (readonly [Form, string | undefined])[] = [
       [postOf(serviceClient), basic(serviceClient)],
@@ -117,14 +117,14 @@ describe('client authentication at /token', () => {
     expectInvalidClient(await ask({}), false)
   })
 
-  it('CA22 a client that registered no method sends its secret either way, and only its secret', async () => {
+  it('CA22 a client without a registered method may send its secret either way, and nothing else', async () => {
     expect((await ask(postOf(serviceClient))).status).toBe(200)
     expect((await ask({}, basic(serviceClient))).status).toBe(200)
     expectInvalidClient(await ask({ ...postOf(serviceClient), client_secret: 'wrong' }), false)
     expectInvalidClient(await ask({ client_id: 'service' }), false)
   })
 
-  it('CA23 an empty Basic password is the method none, for public clients alone', async () => {
+  it('CA23 an empty Basic password counts as the method none, only for public clients', async () => {
     const refresh = { grant_type: 'refresh_token', refresh_token: 'x' }
     for (const form of [refresh, { ...refresh, client_id: 'app' }])
       expectRefusal(await ask(form, raw('app:')), 400, 'invalid_grant')
@@ -134,7 +134,7 @@ describe('client authentication at /token', () => {
       expectInvalidClient(await ask({}, raw(`${client_id}:`)), true)
   })
 
-  it('CA24 the line of a refusal names the client that was meant, the method sent and the method registered', async () => {
+  it('CA24 the audit record of a refusal names the intended client, the method used and the one registered', async () => {
     const refusals: readonly (readonly [Answer, object])[] = [
       [
         await ask(postOf(basicClient)),
@@ -194,7 +194,7 @@ describe('client authentication at /token', () => {
     expect((await ask({}, basic(serviceClient))).status).toBe(200)
   })
 
-  it('CA04 the scheme in any case; id and secret form-encoded, whatever is in them', async () => {
+  it('CA04 the scheme in any case; id and secret form-encoded, whatever they contain', async () => {
     for (const scheme of ['basic', 'BASIC', 'bAsIc'])
       expect((await ask({}, basic(serviceClient).replace('Basic', scheme))).status).toBe(200)
     expect((await ask({}, basic(oddClient))).status).toBe(200)
@@ -235,7 +235,7 @@ describe('client authentication at /token', () => {
     await clients.remove('stored')
   })
 
-  it('CA21 client_id in the body is another than the authenticated one', async () => {
+  it('CA21 client_id in the body differs from the authenticated one', async () => {
     for (const client_id of ['web', 'app', 'nobody', 'SERVICE', 'service '])
       expectInvalidClient(await ask({ client_id }, basic(serviceClient)), true)
     expect((await ask({ client_id: 'service' }, basic(serviceClient))).status).toBe(200)
@@ -251,7 +251,7 @@ describe('client authentication at /token', () => {
     expect((await ask({}, basic(serviceClient))).status).toBe(200)
   })
 
-  it('CA16 a secret that was replaced, once its time is over', async () => {
+  it('CA16 a replaced secret after its overlap', async () => {
     const { client, clients } = await storeClient()
     const before = { ...credentials, client_secret: 'the-secret-before-of-more-than-256-bits-for-tests' }
     await clients.put('stored', {

@@ -31,7 +31,7 @@ const cachedMs = cachedSeconds * 1000
 const [a, disabled] = [{ client_id: 'a' } as Client, { client_id: 'a', disabled: true } as Client]
 
 describe('clients of a store behind a network', () => {
-  it('are read once in their time, by however many at once', async () => {
+  it('are read once while cached, however many requests come at once', async () => {
     const { stored, asked, cache, later } = start()
     stored.set('a', a)
     expect(await Promise.all(Array.from({ length: 50 }, () => cache.find('a')))).toEqual(Array(50).fill(a))
@@ -43,7 +43,7 @@ describe('clients of a store behind a network', () => {
     expect(asked).toEqual(['a', 'a'])
   })
 
-  it('CA16 do not outlast their time, also when they are asked for all the while', async () => {
+  it('CA16 expire from the cache even if they are requested continuously', async () => {
     const { stored, cache, later } = start()
     stored.set('a', a)
     expect(await cache.find('a')).toBe(a)
@@ -55,7 +55,7 @@ describe('clients of a store behind a network', () => {
     expect(await cache.find('a')).toBe(disabled)
   })
 
-  it('count from before the store was asked', async () => {
+  it('count their age from before the store was asked', async () => {
     const { stored, cache, later } = start()
     stored.set('a', a)
     const asking = cache.find('a')
@@ -65,7 +65,7 @@ describe('clients of a store behind a network', () => {
     expect(await cache.find('a')).toBe(disabled)
   })
 
-  it('that are unknown are known as such for as long', async () => {
+  it('that are unknown are cached as unknown for as long', async () => {
     const { stored, asked, cache, later } = start()
     expect(await cache.find('a')).toBeUndefined()
     stored.set('a', a)
@@ -93,7 +93,7 @@ describe('clients of a store behind a network', () => {
     expect(asked).toEqual(['a', 'a'])
   })
 
-  it('are not driven out by unknown ids, and those that nobody asks for make room', async () => {
+  it('are not evicted by unknown ids, but unused ones make room', async () => {
     const { stored, asked, cache } = start()
     stored.set('a', a)
     await cache.find('a')

@@ -23,7 +23,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const credentials = { grant_type: 'client_credentials' }
 
 describe('client attestation', () => {
-  it('AT01 attestation or proof missing: nobody, not even a public client', async () => {
+  it('AT01 attestation or proof missing: refused, even as a public client', async () => {
     const { attestation, proof } = server
     await server.expectRefused(attestation(), undefined)
     await server.expectRefused(undefined, proof())
@@ -32,7 +32,7 @@ describe('client attestation', () => {
     await server.expectRefused(undefined, undefined, { ...credentials, client_id: 'wallet' })
   })
 
-  it('AT02 two of a header, or what is no JWT', async () => {
+  it('AT02 a repeated header, or a value that is not a JWT', async () => {
     const { attestation, proof } = server
     const two = (name: string, other: Record<string, string>) => {
       const sent = new Headers(other)
@@ -87,7 +87,7 @@ describe('client attestation', () => {
     expect((await server.ask(attestation(), proof(), { ...credentials, client_id: 'wallet' })).status).toBe(200)
   })
 
-  it('AT06 no key, a key with a private member, a key that is no good', async () => {
+  it('AT06 no key, a key with a private member, an invalid key', async () => {
     const { attestation, proof, instance } = server
     const { d } = instance.key.privateKey.export({ format: 'jwk' })
     for (const cnf of [
@@ -123,7 +123,7 @@ describe('client attestation', () => {
     await server.expectRefused(attestation(), proof({ nbf: seconds() + 3600 }))
   })
 
-  it('AT12 an attestation that has expired, is too old, or says no time', async () => {
+  it('AT12 an attestation that has expired, is too old, or has no time', async () => {
     const { attestation, proof, seconds } = server
     for (const exp of [seconds() - 60, 0])
       expectRefusal(await server.ask(attestation({ iat: undefined, exp }), proof()), 400, 'use_fresh_attestation')

@@ -40,7 +40,7 @@ const refresh = (token: unknown, instance?: Instance): Promise<Answer> =>
   server.host.token({ grant_type: 'refresh_token', refresh_token: String(token) }, headersOf(instance))
 
 describe('clients whose instances are attested', () => {
-  it('are advertised, with where challenges come from', async () => {
+  it('are advertised, with the challenge endpoint', async () => {
     const answer = await fetch(`${server.issuer}/.well-known/oauth-authorization-server`)
     const metadata = (await answer.json()) as Record<string, unknown>
     const methods = expect.arrayContaining(['attest_jwt_client_auth', 'attest_jwt_client_auth_dpop']) as unknown
@@ -71,13 +71,13 @@ describe('clients whose instances are attested', () => {
     })
   })
 
-  it('speak as in draft -07, with iss in both', async () => {
+  it('may follow draft -07, with iss in both', async () => {
     const form = { grant_type: 'client_credentials' }
     const attested = server.attestation({ iss: attesterIssuer, nbf: server.seconds() })
     expect((await server.ask(attested, server.proof({ iss: 'wallet' }), form)).status).toBe(200)
   })
 
-  it('have refresh tokens that are good for the instance alone, and not for another of the same client', async () => {
+  it('have refresh tokens that are valid only for the same instance of the client', async () => {
     const other = newInstance()
     const first = await redeem()
     expect(first.status).toBe(200)
@@ -92,7 +92,7 @@ describe('clients whose instances are attested', () => {
     expect((await server.host.token(form, headers)).status).toBe(200)
   })
 
-  it('AT14 learn that their attester is unreachable, which consumes nothing, and are accepted when it is back', async () => {
+  it('AT14 get 503 while their attester is unreachable, which consumes nothing, and are accepted when it is back', async () => {
     let up = false
     const keys = createServer((_request, response) => {
       response.statusCode = up ? 200 : 503

@@ -15,7 +15,7 @@ import { describeWith } from '../support/services/describe-with.js'
 type PaymentsOf = (token: string, certificate: Uint8Array) => Promise<readonly unknown[]>
 
 describeWith(['haproxy', 'softhsm2', 'openssl', 'opensc', 'curl', 'jq'], 'docs/fapi.md, step by step', () => {
-  it('leads from an empty folder to a payment that the API may make', { timeout: 120_000 }, async () => {
+  it('leads from an empty folder to a payment that the API accepts', { timeout: 120_000 }, async () => {
     await using cli = await openCommandLine()
     linkPackages(cli.folder)
     await copyFile(join(packageRoot, 'deploy/mtls/haproxy.cfg'), join(cli.folder, 'haproxy.cfg'))

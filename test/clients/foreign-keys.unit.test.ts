@@ -41,7 +41,7 @@ it.each([
   ['redirect_uris', 'https://bücher.example/cb'],
   ['redirect_uris', 'https://example.com/für'],
   ['post_logout_redirect_uris', 'https://bücher.example/'],
-])('%s in other letters: %s is refused with the way to write it', (member, uri) => {
+])('%s in another case: %s is refused with the correct spelling', (member, uri) => {
   const { problems } = parseClientMetadata(
     { client_id: 'a', token_endpoint_auth_method: 'none', redirect_uris: ['https://a.example/'], [member]: [uri] },
     ['read'],
@@ -49,7 +49,7 @@ it.each([
   expect(problems).toEqual([{ path: `${member}[0]`, message: expect.stringContaining('xn--') as string }])
 })
 
-it('what is wrong with a key of ours, and a private key of any type, is refused beside others', () => {
+it('an invalid key of a supported type, or a private key of any type, is refused beside others', () => {
   const privateJwk = own.privateKey.export({ format: 'jwk' })
   for (const wrong of [
     privateJwk,
@@ -60,7 +60,7 @@ it('what is wrong with a key of ours, and a private key of any type, is refused 
     expect(parse([own.publicJwk, wrong]).problems).toMatchObject([{ path: 'jwks.keys[1]' }])
 })
 
-it('a key behind jwks_uri is found wherever it stands in the set', async () => {
+it('a key behind jwks_uri is found at any position in the set', async () => {
   const others = Array.from({ length: 100 }, (_, n) => ({ ...own.publicJwk, kid: `k${String(n)}` }))
   const bytes = Buffer.from(JSON.stringify({ keys: [...others, own.publicJwk] }))
   const sets = createRemoteKeySets({
@@ -73,7 +73,7 @@ it('a key behind jwks_uri is found wherever it stands in the set', async () => {
   expect(found).toHaveLength(1)
 })
 
-it('a public client may choose the port of a loopback address, and of no name', () => {
+it('a public client may choose the port of a loopback address, but not of a host name', () => {
   const client = (more: object) => {
     const uris = ['http://127.0.0.1:19876/cb', 'http://[::1]/cb', 'http://localhost/cb']
     return parseClientMetadata({ client_id: 'a', redirect_uris: uris, ...more }, ['openid']).client!

@@ -20,7 +20,7 @@ const problems = (overrides: Record<string, unknown>) =>
   ).problems
 
 describe('keys in client metadata', () => {
-  it('takes public keys, each with its alg or without, and an https jwks_uri', () => {
+  it('accepts public keys, with or without alg, and an https jwks_uri', () => {
     expect(problems({})).toEqual([])
     expect(problems({ jwks: { keys: [{ ...key, alg: 'ES256', use: 'sig' }, rsa(2048)] } })).toEqual([])
     for (const jwks_uri of [

@@ -52,7 +52,7 @@ describe('client metadata', () => {
     }
   })
 
-  it('takes a secret that hides itself', () => {
+  it('accepts a secret that hides itself from prints', () => {
     const hidden = parseClientMetadata({ ...web, client_secret: new Secret(secret) }, scopes)
     expect(hidden.client).toEqual(parseClientMetadata(web, scopes).client)
   })
@@ -152,7 +152,7 @@ describe('client metadata', () => {
     expect(paths(metadata)).toEqual([path])
   })
 
-  it('refuses what nothing would honour, and misspelt names with a hint', () => {
+  it('refuses members without effect, and misspelt names with a hint', () => {
     expect(problems({ ...web, frontchannel_logout_uri: 'https://x' })).toEqual([
       { path: 'frontchannel_logout_uri', message: 'not available in this version' },
     ])
@@ -163,7 +163,7 @@ describe('client metadata', () => {
     })
   })
 
-  it('holds where a logout leads to the rules of redirect URIs', () => {
+  it('applies the rules of redirect URIs to post-logout URIs', () => {
     expect(problems({ ...web, post_logout_redirect_uris: ['https://a.example/out'] })).toEqual([])
     expect(
       problems({ ...web, policy_uri: 'https://a.example/legal#privacy', logo_uri: 'http://127.0.0.1/a.png' }),
@@ -174,7 +174,7 @@ describe('client metadata', () => {
     )
   })
 
-  it('tells everything at once and repeats no value', () => {
+  it('reports everything at once and repeats no value', () => {
     const all = problems({
       client_secret: 's3cret-that-nobody-else-knows',
       token_endpoint_auth_method: 'none',
@@ -217,7 +217,7 @@ describe('client metadata', () => {
     expect(paths({ ...byTls, ...members })).toEqual(wrong)
   })
 
-  it('names the subject of a certificate with tls_client_auth alone, and needs keys for the other method', () => {
+  it('allows a certificate subject only with tls_client_auth, and requires keys for the other method', () => {
     expect(paths({ ...web, tls_client_auth_san_dns: 'app.bank.example' })).toEqual(['tls_client_auth_san_dns'])
     expect(paths({ ...byTls, token_endpoint_auth_method: 'self_signed_tls_client_auth' })).toEqual(['jwks'])
   })

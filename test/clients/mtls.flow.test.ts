@@ -223,19 +223,22 @@ describe('a client with a certificate is refused', () => {
 })
 
 describe('the listener for certificates', () => {
-  it.each(['TLSv1.2', 'TLSv1.3'] as const)('lets every certificate in, and none, over %s', async (version) => {
-    const versions = { minVersion: version, maxVersion: version }
-    const expired = await root.issue({ notAfter: new Date(Date.now() - 1000) })
-    for (const identity of [{}, own, { certificate: expired }])
-      expect((await mtlsFetch({ ...identity, ...versions })(`${base}/jwks.json`)).status).toBe(200)
-  })
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'accepts connections with any certificate, or none, over %s',
+    async (version) => {
+      const versions = { minVersion: version, maxVersion: version }
+      const expired = await root.issue({ notAfter: new Date(Date.now() - 1000) })
+      for (const identity of [{}, own, { certificate: expired }])
+        expect((await mtlsFetch({ ...identity, ...versions })(`${base}/jwks.json`)).status).toBe(200)
+    },
+  )
 
-  it('serves no page for people', async () => {
+  it('serves no page', async () => {
     for (const path of ['/authorize?client_id=app', '/', '/device'])
       expect((await mtlsFetch(own)(`${base}${path}`)).status).toBe(404)
   })
 
-  it('is named by discovery, with what it serves', async () => {
+  it('is announced by discovery, with its endpoints', async () => {
     const document = (await (await fetch(`${server.issuer}/.well-known/openid-configuration`)).json()) as Record<
       string,
       unknown

@@ -14,7 +14,7 @@ const payment = { type: 'payment', amount: '12.34', currency: 'EUR' }
 const members = { amount: { type: 'string' }, currency: { type: 'string' } }
 
 describeWith('nimbus', 'a FAPI 2.0 client in Java', () => {
-  it('goes the whole journey over mutual TLS', { timeout: 60_000 }, async () => {
+  it('completes all flows over mutual TLS', { timeout: 60_000 }, async () => {
     const root = await createCertificateAuthority()
     const certificate = await root.issue({ subject: [{ CN: ['bank'] }] })
     const port = await freePort()

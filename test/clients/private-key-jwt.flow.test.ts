@@ -75,7 +75,7 @@ describe.each(algorithms)('private_key_jwt with %s', (alg) => {
   })
 })
 
-it('is not advertised, and no client can have it, without the plugin', async () => {
+it('is not advertised, and cannot be registered, without the plugin', async () => {
   const without = (configuration: Record<string, unknown>) => ({
     ...configuration,
     plugins: (configuration['plugins'] as { use: string }[]).filter(({ use }) => !use.endsWith('private-key-jwt')),

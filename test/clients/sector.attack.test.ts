@@ -96,7 +96,7 @@ describe('the document of a sector', () => {
     expect(site.asked).toMatchObject([{ method: 'GET', path: '/uris.json' }])
   })
 
-  it('PW03 that leaves one out, writes it otherwise, or is no JSON array of texts is refused', async () => {
+  it('PW03 that omits one, spells it differently, or is not a JSON array of strings is refused', async () => {
     const { site, redirect_uris, check } = await open()
     const [first = '', second = ''] = redirect_uris
     const answers = [
@@ -117,14 +117,14 @@ describe('the document of a sector', () => {
     }
   })
 
-  it.each(Object.keys(noAnswers))('PW02 that %s is refused, and nothing is followed', async (name) => {
+  it.each(Object.keys(noAnswers))('PW02 that %s is refused, and no redirect is followed', async (name) => {
     const { site, check } = await open()
     site.answer = noAnswers[name]!
     expect(await check()).toEqual([{ path: 'sector_identifier_uri', message: 'cannot be fetched' }])
     expect(site.asked.map(({ path }) => path)).toEqual(['/uris.json'])
   })
 
-  it('PW02 at a private address is refused, and nothing is connected to', async () => {
+  it('PW02 at a private address is refused without a connection', async () => {
     const { site, client } = await open()
     const check = createCheckSector(createOutboundFetch({ allowPrivateAddresses: false }))
     const { port } = new URL(site.url)

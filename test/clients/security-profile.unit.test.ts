@@ -14,7 +14,7 @@ const faultsOf = (changes: object) =>
   )
 
 describe('security_profile: fapi2', () => {
-  it('is met by private_key_jwt with DPoP, and by a deployment that says so for its clients', () => {
+  it('is met by private_key_jwt with DPoP, and by a deployment that sets it for its clients', () => {
     expect(faultsOf({})).toEqual([])
     expect(faultsOf({ dpop_bound_access_tokens: false, tls_client_certificate_bound_access_tokens: true })).toEqual([])
     const metadata = { ...fapiMetadata, security_profile: undefined }
@@ -51,7 +51,7 @@ describe('security_profile: fapi2', () => {
   const good = { id_token_signing_alg: 'ES256', clock_tolerance_secs: 10 }
   const bank = { security_profile: 'fapi2' } as const
 
-  it('FA19 is not met by a deployment that signs otherwise, or whose clock is too strict or too lax', () => {
+  it('FA19 is not met by a deployment with other algorithms, or with too strict or too lax clock rules', () => {
     expect(problemsOf(good, [bank])).toEqual([])
     expect(problemsOf({ ...good, id_token_signing_alg: 'RS256' }, [bank])).toEqual([
       expect.stringContaining('needs access_token_signing_alg'),

@@ -34,7 +34,7 @@ const files: readonly (readonly [name: string, content: string | Uint8Array, pro
 ]
 
 describe.each(['check', 'start', 'doctor'])('signet %s', (command) => {
-  it.each(files)('says what is wrong with %s', async (_name, content, problem) => {
+  it.each(files)('reports what is wrong with %s', async (_name, content, problem) => {
     await writeFile(join(cli.folder, 'broken.yaml'), content)
     const { code, stdout, stderr } = await cli.run([command, '--config', 'broken.yaml'])
     expect({ code, printed: stdout + stderr }).toEqual({ code: 1, printed: expect.stringMatching(problem) })
@@ -50,7 +50,7 @@ it.each(['utf16le', 'utf16be', 'utf-8 with a mark'])('reads a file in %s', async
   expect(await cli.run(['check', '--config', 'encoded.yaml'])).toMatchObject({ code: 0 })
 })
 
-it('a reload of a broken file is refused with its problems, and the service keeps the last good one', async () => {
+it('a reload of a broken file is refused with its problems, and the service keeps its configuration', async () => {
   await cli.write('served.yaml', configuration())
   const service = await cli.serve(['start', '--config', 'served.yaml'])
   for (const [, content, problem] of files) {
@@ -101,7 +101,7 @@ describe('a secret from elsewhere', () => {
     expect(await check(source, kind === '$env' ? { SECRET: value } : {})).toEqual({ code: 0, warned })
   })
 
-  it('that is no text is refused', async () => {
+  it('that is not text is refused', async () => {
     await writeFile(join(cli.folder, 'secret.txt'), Buffer.from([0x61, 0xe9, 0x62]))
     const { code } = await check('{ $file: secret.txt }')
     expect(code).toBe(1)

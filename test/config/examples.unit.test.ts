@@ -28,7 +28,7 @@ const deploy = async (example: string): Promise<string> => {
 }
 
 describe('the example files', () => {
-  it.each(examples)('%s holds', async (example) => {
+  it.each(examples)('%s is valid', async (example) => {
     const checked = await checkConfiguration(await deploy(example), environment, loadPages)
     expect(checked.warnings).toEqual([])
     expect(checked.modules.plugins).toHaveLength(checked.config.plugins.length)
@@ -41,7 +41,7 @@ describe('the example files', () => {
     expect(join(config, example, '..', named)).toBe(join(config, 'schema.json'))
   })
 
-  it('the default holds in the compiled program too, with the compiled plugins', async () => {
+  it('the default is valid in the compiled program too, with the compiled plugins', async () => {
     const script = `
       const { checkConfiguration } = await import('./dist/core/checks/check-configuration.js')
       const { loadPages } = await import('./dist/core/host/load-pages.js')

@@ -45,7 +45,7 @@ signers: { hsm: { use: signers/pkcs11, options: { module: /m.so, token: t, pin: 
     expect(config?.signers).toEqual({ local: { use: 'signers/aws-kms', options: { region: 'eu-central-1' } } })
   })
 
-  it('replaces where a secret comes from, and merges no two sources', async () => {
+  it('replaces the source of a secret, and never merges two sources', async () => {
     const folder = {
       'secret.txt': 'from the file of the secret',
     }
@@ -80,7 +80,7 @@ signers: { hsm: { use: signers/pkcs11, options: { module: /m.so, token: t, pin: 
     expect(sources).toEqual(['signet.yaml', 'a/base.yaml', 'a/root.yaml'].map((name) => join(folder, name)))
   })
 
-  it('says in which file and line a problem is', async () => {
+  it('reports the file and line of a problem', async () => {
     const problems = await problemsOf({
       'base.yaml': `${minimal()}\nlog: { level: loud }\nid_token_ttl_secs: ten`,
       'signet.yaml': 'extends: base.yaml\n\nid_token_ttl_secs: 0',
@@ -92,7 +92,7 @@ signers: { hsm: { use: signers/pkcs11, options: { module: /m.so, token: t, pin: 
     ])
   })
 
-  it('follows a chain, and refuses one that is a circle', async () => {
+  it('follows a chain, and refuses a cycle', async () => {
     const { config } = await read({
       'root.yaml': minimal('access_token_ttl_secs: 1\nid_token_ttl_secs: 1'),
       'base.yaml': 'extends: root.yaml\nid_token_ttl_secs: 2',

@@ -16,7 +16,7 @@ describe('reading a configuration', () => {
     ['http://localhost:3000', '127.0.0.1', 0],
     ['http://127.0.0.9:3000', '127.0.0.9', 0],
     ['http://[::1]:3000', '::1', 0],
-  ])('%s listens on %s where nothing else is written', async (issuer, host, delay_secs) => {
+  ])('%s listens on %s by default', async (issuer, host, delay_secs) => {
     const text = minimal().replace('http://localhost:3000', issuer)
     const config = await loadConfig(await configWith(text), {})
     expect(config).toMatchObject({ listen: { host, port: 3000 }, shutdown: { delay_secs } })
@@ -59,7 +59,7 @@ describe('reading a configuration', () => {
     expect(config.grant_types_supported).toBeUndefined()
   })
 
-  it('is frozen to the last member', async () => {
+  it('is deeply frozen', async () => {
     const config = await loadConfig(await configWith(minimal('accounts: [{ username: a, password: b, sub: c }]')), {})
     const open: string[] = []
     const walk = (value: unknown, path: string): void => {
@@ -80,7 +80,7 @@ describe('reading a configuration', () => {
     expect((await loadConfig(await configWith(json), {})).issuer).toBe('https://id.bank.example/op')
   })
 
-  it('puts variables and files where they are named, and trims one line end', async () => {
+  it('substitutes variables and files, and trims one trailing line break', async () => {
     const folder = await folderWith({
       'signet.yaml': minimal(`admin: { token: { $file: secrets/token } }
 clients: [{ client_id: { $env: CLIENT }, client_secret: { $env: SECRET } }]
@@ -121,7 +121,7 @@ plugins: [{ use: ./p.js, options: { nested: [{ key: { $env: KEY } }], pin: s3cre
     }
   })
 
-  it('reads scopes by name or with what they stand for', async () => {
+  it('reads scopes by name or with their claims', async () => {
     const withScopes = (scopes: string) =>
       configWith(minimal().replace('[openid, profile, email, offline_access]', scopes))
     const { scopes_supported, scopes } = await loadConfig(
@@ -149,7 +149,7 @@ plugins: [{ use: ./p.js, options: { nested: [{ key: { $env: KEY } }], pin: s3cre
     expect(salvaged.scopes_supported).toEqual(['openid'])
   })
 
-  it('refuses rules for claims that say two things or nothing', async () => {
+  it('refuses rules for claims that are ambiguous or empty', async () => {
     const wrong = `claims:
   a: { value: 1, from: b, in: [id_token] }
   b: { only: ['*', 'a*b'], in: [token] }

@@ -46,7 +46,7 @@ describe('texts of a deployment', () => {
     expect(read(['it']).warnings[0]?.message).toMatch(/: login\.title$/)
   })
 
-  it('of a country stand on those of its language', () => {
+  it('of a country build on those of its language', () => {
     write('de-CH.json', { 'common.help': 'Support' })
     const { messages, problems, warnings } = read()
     expect([problems, warnings]).toEqual([[], []])
@@ -69,7 +69,7 @@ describe('texts of a deployment', () => {
     expect(read().problems).toEqual([{ path: 'ui.messages', message: `de.json: ${fault}` }])
   })
 
-  it('are in files named after languages, in a folder that there is, and no others are wanted', () => {
+  it('are in files named after languages, in an existing folder without other files', () => {
     write('german.txt', '')
     expect(read(['en', 'pt']).problems.map(({ path, message }) => [path, message.slice(0, 30)])).toEqual([
       ['ui.messages', 'german.txt is named after no l'],

@@ -169,7 +169,7 @@ describe('storage', () => {
     expect(problems[0]?.message).toMatch(message)
   })
 
-  it('keeps the URI, which has the password in it, from every print', async () => {
+  it('hides the URI, which contains the password, from every output', async () => {
     const text =
       'storage: { ephemeral: { use: redis, options: { uri: "rediss://signet:pa55@h:6380/1", sentinel: { name: a, password: pa55 } } } }'
     const { problems, config } = await read(minimal(text))
@@ -218,14 +218,14 @@ describe('sections', () => {
 })
 
 describe('the JSON Schema for editors', () => {
-  it('is the one that the schema gives now, and so is the document of every key (npm run schema)', async () => {
+  it('is up to date, as is the reference of every key (npm run schema)', async () => {
     const committed = await readFile(join(packageRoot, 'config', 'schema.json'), 'utf8')
     const { schema, reference } = await generateSchema()
     expect(JSON.parse(committed)).toEqual(JSON.parse(schema))
     expect(readDocument('docs/configuration-reference.md')).toBe(reference)
   })
 
-  it('knows every key, and lets variables and files stand for text', async () => {
+  it('knows every key, and allows variables and files in place of text', async () => {
     const schema = JSON.parse((await generateSchema()).schema)
     expect(Object.keys(schema.properties)).toEqual(Object.keys(configObject.shape))
     expect(schema.additionalProperties).toBe(false)

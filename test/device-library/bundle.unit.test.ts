@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 import { readDocument } from '../support/document.js'
 
-it('the library for browsers is small, and docs/devices.md says how small', async () => {
+it('the library for browsers is as small as docs/devices.md says', async () => {
   const { text, gzipped } = await bundle('libraries/device/index.ts', ['jose'])
   expect(text).toContain('from"jose"')
   expect(gzipped).toBeGreaterThan(1000)

@@ -179,7 +179,7 @@ describe('guesses', () => {
     await wrong(6)
   })
 
-  it('are counted when they come at once', async () => {
+  it('are counted when they arrive concurrently', async () => {
     const results = await Promise.all(Array.from({ length: 40 }, () => attempt('bob', 'wrong')))
     expect(results.filter(({ outcome }) => outcome === 'refused')).toHaveLength(6)
     expect(verified).toHaveLength(6)
