@@ -144,7 +144,7 @@ describe('the audit log (F34)', () => {
     expectNamed(await device.complete(challenge, 'x.y.z'), 'Unavailable')
   })
 
-  it('AN16 a refusal of anyone else that cannot be recorded is a refusal', async () => {
+  it('AN16 a refusal of an unauthenticated caller that cannot be recorded stays a refusal', async () => {
     lost.add('attestation.refused')
     expectNamed(await device.enrol({ second_factor: { kind: 'word', value: 'wrong' } }), 'SecondFactorFailed')
   })

@@ -85,7 +85,7 @@ describe('the command line', () => {
     [['accounts', 'add', 'bob', '--password', 'hunter22'], "unknown option '--password'", ''],
     [['keys'], 'Usage: signet keys', 'create'],
     [[], 'Usage: signet', 'start'],
-  ])('refuses %j with exit code 2', async (args, said, meant) => {
+  ])('rejects %j with exit code 2', async (args, said, meant) => {
     const { code, stdout, stderr } = await cli.run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(said)

@@ -20,7 +20,7 @@ afterEach(() => vi.restoreAllMocks())
 
 const later = (seconds: number): void => server.host.later(seconds * 1000)
 
-it('enrols a key that nobody can read, and keeps the attestation', async () => {
+it('enrols a non-extractable key, and keeps the attestation', async () => {
   const { device, store, enrolment, name } = newDevice()
   await expect(device.attestation()).rejects.toMatchObject({ errorCode: 'NotEnrolled', mustEnrol: true })
   await device.enrol({ ...enrolment, attributes: { model: 'P1' } })
@@ -32,7 +32,7 @@ it('enrols a key that nobody can read, and keeps the attestation', async () => {
   await expect(crypto.subtle.exportKey('pkcs8', pair!.privateKey)).rejects.toThrow(/not extractable/)
 })
 
-it('gives the attestation it has while it renews it, then the new one, of the same key', async () => {
+it('returns the current attestation while it renews it, then the new one for the same key', async () => {
   const { device, wire, enrolment, name } = newDevice()
   await device.enrol(enrolment)
   const first = await device.attestation()
@@ -48,7 +48,7 @@ it('gives the attestation it has while it renews it, then the new one, of the sa
   expect(await issued(name)).toEqual(['enrolment', 'renewal'])
 })
 
-it('devices that are enrolled together are renewed at different times, a tenth around that of the issuer', async () => {
+it("devices that are enrolled together renew at different times, within a tenth of the issuer's interval", async () => {
   const waits = holdWaits()
   for (let count = 0; count < 8; count++) {
     const { device, enrolment } = newDevice()
@@ -58,7 +58,7 @@ it('devices that are enrolled together are renewed at different times, a tenth a
   expect(Math.max(...waits.lengths) - Math.min(...waits.lengths)).toBeGreaterThan(10)
 })
 
-it('renews by itself when nobody asks', async () => {
+it('renews by itself without a call', async () => {
   const waits = holdWaits()
   const { device, enrolment, name } = newDevice()
   await device.enrol(enrolment)
@@ -71,7 +71,7 @@ it('renews by itself when nobody asks', async () => {
   await expect.poll(() => issued(name)).toEqual(['enrolment', 'renewal'])
 })
 
-it('renews once for all who ask at the same time', async () => {
+it('renews once for all concurrent callers', async () => {
   const { device, store, enrolment, name, wire } = newDevice()
   await device.enrol(enrolment)
   const { device: other, wire: others } = newDevice({ store })
@@ -82,7 +82,7 @@ it('renews once for all who ask at the same time', async () => {
   expect([...wire.asked.slice(2), ...others.asked]).toEqual(['/reissue', '/enrol/complete'])
 })
 
-it('renews when it is told to, once for all who say so at the same time', async () => {
+it('renews on demand, once for all concurrent callers', async () => {
   const { device, store, enrolment, name, failures } = newDevice()
   await expect(device.renew()).rejects.toMatchObject({ errorCode: 'NotEnrolled' })
   await device.enrol(enrolment)
@@ -99,7 +99,7 @@ it('renews when it is told to, once for all who say so at the same time', async 
   expect(await device.renew()).not.toBe(renewed[0])
 })
 
-it('tells a factor that was refused', async () => {
+it('reports a refused factor', async () => {
   const { device, enrolment } = newDevice()
   const secondFactor = { kind: 'word', value: 'wrong' }
   await expect(device.enrol({ ...enrolment, secondFactor })).rejects.toMatchObject({
@@ -110,7 +110,7 @@ it('tells a factor that was refused', async () => {
   })
 })
 
-it('an enrolment that fails leaves the earlier one as it is', async () => {
+it('a failed enrolment leaves the earlier one unchanged', async () => {
   const { device, enrolment } = newDevice()
   await device.enrol(enrolment)
   const before = await device.attestation()
@@ -136,7 +136,7 @@ it('waits until a person has approved', async () => {
   expect(waits.lengths.slice(0, 3).every((length) => length >= 10)).toBe(true)
 })
 
-it('stops waiting for the person when it is aborted', async () => {
+it('stops waiting for approval when it is aborted', async () => {
   const waits = holdWaits()
   const { device, enrolment } = newDevice()
   const stop = new AbortController()
@@ -154,7 +154,7 @@ it.each([
   ['a refused connection', refused],
   ['a page of a proxy', async () => new Response('<html>', { status: 502 })],
   ['half of an answer', async () => new Response('{"challenge": "', { status: 200 })],
-])('an enrolment outlives %s at each step', async (_title, fault) => {
+])('an enrolment survives %s at each step', async (_title, fault) => {
   const waits = holdWaits()
   const { device, enrolment, wire } = newDevice()
   wire.faults.push(fault, fault, (send) => send(), fault)
@@ -172,7 +172,7 @@ it('a completion whose response was lost is reported as such: another factor is 
   expect(payloadOf(await device.attestation())).toMatchObject({ sub: 'library' })
 })
 
-it('a renewal whose answer was lost is repeated from its beginning', async () => {
+it('a renewal whose answer was lost starts over', async () => {
   const { device, enrolment, wire, failures, name } = newDevice()
   await device.enrol(enrolment)
   const first = await device.attestation()
@@ -204,7 +204,7 @@ it('a revoked device works while its attestation is valid, and renews if the rev
   await expect.poll(() => device.attestation()).not.toBe(first)
 })
 
-it('a device whose attestation has expired says that it must enrol, asks seldom, and enrols', async () => {
+it('a device whose attestation has expired reports that it must enrol, retries rarely, and enrols', async () => {
   const { device, enrolment, wire } = newDevice()
   await device.enrol(enrolment)
   later(ttl + 1)
@@ -233,7 +233,7 @@ it('a device whose clock is wrong by days enrols and renews', async () => {
   }
 })
 
-it('forgets', async () => {
+it('deletes its key and attestation on request', async () => {
   const { device, store, enrolment } = newDevice()
   await device.enrol(enrolment)
   await device.forget()
@@ -241,7 +241,7 @@ it('forgets', async () => {
   await expect(device.attestation()).rejects.toMatchObject({ errorCode: 'NotEnrolled' })
 })
 
-it('nothing of the demo is served where there is no demo', async () => {
+it('nothing of the demo is served without the demo', async () => {
   const asked = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
   expect((await fetch(`${server.issuer}/demo/payment`, asked)).status).toBe(404)
 })

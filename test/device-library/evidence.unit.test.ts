@@ -9,7 +9,7 @@ afterEach(() => vi.restoreAllMocks())
 const makeEvidence = () =>
   vi.fn(({ challenge }: EvidenceRequest) => Promise.resolve({ kind: 'chip', contains: challenge }))
 
-it('sends what the device makes for this challenge and this key', async () => {
+it('sends the evidence that the device creates for this challenge and this key', async () => {
   const { device, enrolment, wire } = newDevice()
   const evidence = makeEvidence()
   await device.enrol({ ...enrolment, evidence })
@@ -21,7 +21,7 @@ it('sends what the device makes for this challenge and this key', async () => {
   expect(payloadOf(await device.attestation())['cnf']).toMatchObject({ jkt })
 })
 
-it('makes it again where the challenge is over before a person has decided', async () => {
+it('creates it again if the challenge expires before a person decides', async () => {
   const { device, enrolment } = newDevice()
   const evidence = makeEvidence()
   let turns = 0
@@ -36,7 +36,7 @@ it('makes it again where the challenge is over before a person has decided', asy
   expect(payloadOf(await device.attestation())['key_storage']).toEqual(['iso_18045_high'])
 })
 
-it('sends it again after an outage, and does not make it again', async () => {
+it('sends it again after an outage, without creating it again', async () => {
   const { device, enrolment, wire } = newDevice()
   const evidence = makeEvidence()
   wire.faults.push((send) => send(), unavailable(1))
@@ -45,7 +45,7 @@ it('sends it again after an outage, and does not make it again', async () => {
   expect(evidence).toHaveBeenCalledTimes(1)
 })
 
-it('rejects at once with what the issuer refuses, and with what the hardware says', async () => {
+it('rejects at once when the issuer refuses, or with the error of the hardware', async () => {
   const { device, enrolment, wire } = newDevice()
   const wrong = vi.fn(() => Promise.resolve({ kind: 'chip', contains: 'x' }))
   await expect(device.enrol({ ...enrolment, evidence: wrong })).rejects.toMatchObject({ errorCode: 'EvidenceInvalid' })

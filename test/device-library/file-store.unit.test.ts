@@ -23,7 +23,7 @@ const record: DeviceRecord = { attestation: 'a.b.c', keptAt: 1, goodUntil: 3, re
 const beside = async () => (await readdir(folder)).filter((name) => join(folder, name).startsWith(path))
 
 describe('fileStore', () => {
-  it('keeps a record in a file that nobody else reads, and leaves nothing beside it', async () => {
+  it('keeps a record in a private file, and leaves no other file', async () => {
     const store = fileStore(path)
     expect(await store.read()).toBeUndefined()
     await store.exclusive(() => store.write(record))
@@ -38,7 +38,7 @@ describe('fileStore', () => {
   })
 
   it.each(['', '{"attestation": "a.b', '[]', 'null', '{}', JSON.stringify(record), '{"attestation":"e30.e30.AA"}'])(
-    'a device tells what is no whole record: %s',
+    'a device reports an incomplete record: %s',
     async (text) => {
       await writeFile(path, text)
       const device = createDevice({
@@ -52,7 +52,7 @@ describe('fileStore', () => {
     },
   )
 
-  it('a device tells a directory that is missing before it uses up its factor', async () => {
+  it('a device reports a missing directory before it uses up its factor', async () => {
     const asked: unknown[] = []
     const device = createDevice({
       issuer: 'http://localhost',
@@ -71,7 +71,7 @@ describe('fileStore', () => {
     expect(asked).toEqual([])
   })
 
-  it('does not keep the pair that a device would make', () => {
+  it('does not store the key pair that a device would create', () => {
     expect(() => createDevice({ issuer: 'http://localhost', store: fileStore(path) })).toThrow(TypeError)
   })
 })
@@ -90,7 +90,7 @@ describe('the lock of fileStore', () => {
   /** Long enough for many attempts, none of which may succeed. */
   const attempts = () => new Promise((resolve) => setTimeout(resolve, 300, 'waits'))
 
-  it('lets one in at a time, and the next after one that failed', async () => {
+  it('admits one holder at a time, also after one that failed', async () => {
     let inside = 0
     const work = async (): Promise<void> => {
       expect(++inside).toBe(1)
@@ -104,7 +104,7 @@ describe('the lock of fileStore', () => {
     expect(await beside()).toEqual([])
   })
 
-  it('waits for a process that is alive, and not for one that was killed', async () => {
+  it('waits for a process that is alive, but not for one that was killed', async () => {
     const holder = fork(join(packageRoot, 'test/device-library/lock-holder.js'), [path], { execArgv: [] })
     try {
       await once(holder, 'message')
@@ -117,12 +117,12 @@ describe('the lock of fileStore', () => {
     }
   })
 
-  it('is not held by a process that has got the number of the one that died', async () => {
+  it('is not held by a process that reuses the id of a dead one', async () => {
     await writeFile(lock(), JSON.stringify({ ...other, started: '1' }))
     expect(await enter()).toBe('entered')
   })
 
-  it('of another host is held for a minute, by either clock', async () => {
+  it('of another host is respected for a minute, by either clock', async () => {
     for (const age of [90, -90]) {
       await writeFile(lock(), JSON.stringify({ ...other, host: 'elsewhere' }))
       const entering = enter()
@@ -133,7 +133,7 @@ describe('the lock of fileStore', () => {
     }
   })
 
-  it('that cannot be read is held for a minute, too', async () => {
+  it('that cannot be read is respected for a minute, too', async () => {
     await writeFile(lock(), '{"tok')
     const entering = enter()
     expect(await Promise.race([entering, attempts()])).toBe('waits')
@@ -142,7 +142,7 @@ describe('the lock of fileStore', () => {
     expect(await beside()).toEqual([])
   })
 
-  it('stays with the one who took it over when its former holder comes back', async () => {
+  it('stays with the new holder when the former one comes back', async () => {
     const { leave, left } = await hold()
     await utimes(lock(), 1, 1)
     await fileStore(path).exclusive(async () => {
@@ -153,7 +153,7 @@ describe('the lock of fileStore', () => {
     expect(await beside()).toEqual([])
   })
 
-  it('is as old as it has been held, however long its holder waited', async () => {
+  it('counts its age from when it was acquired, however long its holder waited', async () => {
     const { leave, left } = await hold()
     const second = fileStore(path).exclusive(async () => (await stat(lock())).mtimeMs)
     await expect.poll(() => beside()).toHaveLength(2)
@@ -164,7 +164,7 @@ describe('the lock of fileStore', () => {
     expect(Date.now() - (await second)).toBeLessThan(30_000)
   })
 
-  it('is taken over although the one who was about to do that died', async () => {
+  it('is taken over even if the process that was about to do so died', async () => {
     await writeFile(lock(), JSON.stringify({ ...other, started: '1' }))
     await writeFile(`${lock()}.over-other`, '{}')
     const entering = enter()
@@ -175,7 +175,7 @@ describe('the lock of fileStore', () => {
 })
 
 describe('fileKey', () => {
-  it('makes a key once, also when several ask at the same time, and finds it again', async () => {
+  it('creates a key once, also for concurrent callers, and finds it again', async () => {
     const keys = await Promise.all(Array.from({ length: 40 }, () => fileKey(path)))
     expect(new Set(keys.map(({ publicJwk }) => publicJwk.x)).size).toBe(1)
     expect(Object.keys(keys[0]!.publicJwk)).toEqual(['kty', 'crv', 'x', 'y'])
@@ -213,7 +213,7 @@ describe('fileKey', () => {
     expect(await readFile(path, 'utf8')).toBe(content)
   })
 
-  it('refuses a directory, and one that is missing', async () => {
+  it('refuses a directory as the file, and a missing directory', async () => {
     await expect(fileKey(folder)).rejects.toMatchObject({ errorCode: 'KeyFailed' })
     await expect(fileKey(join(path, 'key.pem'))).rejects.toMatchObject({ errorCode: 'KeyFailed' })
   })

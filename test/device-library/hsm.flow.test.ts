@@ -18,7 +18,7 @@ interface Found extends Record<'wrongPin' | 'noToken' | 'noKey' | 'otherCurve' |
 describeWith(['softhsm2', 'opensc'], 'a service whose key is in an HSM', () => {
   setUpServer()
 
-  it('enrols, signs, signs again after its session was lost, and tells what is wrong', async () => {
+  it('enrols, signs, signs again after its session was lost, and reports what is wrong', async () => {
     await using token = await makeToken()
     await token.makeKey('EC:prime256v1', 'service', '01')
     await token.makeKey('EC:secp384r1', 'p384', '02')

@@ -59,7 +59,7 @@ it('an hour without the provider: devices keep working, and return spread over t
   expect(new Set(renewedIn).size).toBeGreaterThan(4)
 })
 
-it('waits as long as the provider asks for', async () => {
+it('waits as long as Retry-After says', async () => {
   const { device, store, wire, enrolment, failures } = newDevice()
   await device.enrol(enrolment)
   later(reissueAfter * 1.2)
@@ -116,7 +116,7 @@ it('never sends the second factor to a redirect target', async () => {
   expect(inits).toMatchObject([{ redirect: 'error', credentials: 'omit' }])
 })
 
-it('a clock that stepped back renews at once, and lengthens nothing', async () => {
+it('a clock that stepped back causes a renewal at once, and extends nothing', async () => {
   let behind = 0
   const { device, store, wire, enrolment } = newDevice({ clock: () => server.host.now() - behind * 1000 })
   await device.enrol(enrolment)
@@ -133,7 +133,7 @@ it('a clock that stepped back renews at once, and lengthens nothing', async () =
   await expect.poll(() => device.attestation()).not.toBe(first)
 })
 
-it('a store that takes no more keeps the attestation in use, and the provider in peace', async () => {
+it('with a full store the attestation stays in use, and the provider is not called repeatedly', async () => {
   const store = memoryStore()
   let isFull = false
   const full: DeviceStore = {

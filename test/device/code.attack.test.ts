@@ -40,7 +40,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('CC11 a device code is neither a code nor a refresh token', async () => {
+  it('CC11 a device code is accepted neither as a code nor as a refresh token', async () => {
     const device = await host.start(boxClient)
     await host.newPerson().answer(person, device.userCode)
     const app = { client_id: publicClient.client_id, redirect_uri: publicClient.redirect_uris[0] }
@@ -62,7 +62,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV03 who polls too fast waits five seconds longer each time, and no refused poll moves the stamp', async () => {
+  it('DV03 polling too fast adds five seconds each time, and refused polls do not count', async () => {
     const device = await host.start()
     await host.expectPending(device)
     for (let polls = 0; polls < 3; polls++) expectRefusal(await host.poll(device.deviceCode), 400, 'slow_down')
@@ -80,7 +80,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('a poll that comes right after the person has decided is in time, whatever came before', async () => {
+  it('a poll right after the decision is in time, whatever preceded it', async () => {
     for (const [decision, answer] of [
       ['approve', { status: 200 }],
       ['deny', { status: 400, body: { error: 'access_denied' } }],
@@ -94,7 +94,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV03 a device that hammers waits a minute at most once it has stopped', async () => {
+  it('DV03 a device that hammers waits at most a minute once it has stopped', async () => {
     const device = await host.start()
     await host.expectPending(device)
     const hammered = await Promise.all(Array.from({ length: 50 }, () => host.poll(device.deviceCode)))
@@ -109,7 +109,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV04 the device code of another client is invalid_grant, and makes its owner wait for nothing', async () => {
+  it('DV04 the device code of another client is invalid_grant, and does not slow its owner down', async () => {
     const device = await host.start()
     await host.expectPending(device)
     await host.newPerson().answer(person, device.userCode)
@@ -123,7 +123,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice(boxClient)
   })
 
-  it('DV05 a second use is invalid_grant and ends what the first one got', async () => {
+  it('DV05 a second use is invalid_grant and revokes the tokens of the first', async () => {
     const device = await host.start()
     await host.newPerson().answer(person, device.userCode)
     const first = await host.poll(device.deviceCode)
@@ -148,7 +148,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV13 /device_authorization refuses who may not ask, and what may not be asked for', async () => {
+  it('DV13 /device_authorization refuses clients without the grant, and requests beyond the registration', async () => {
     for (const client of [webClient, publicClient, serviceClient])
       expectRefusal(await host.ask({ scope: 'openid' }, client), 400, 'unauthorized_client')
     for (const client of [{ client_id: 'nobody' }, { ...boxClient, client_secret: 'wrong' }, { client_id: 'box' }])
@@ -173,7 +173,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('gives no more than was allowed: scope and resource only narrow', async () => {
+  it('issues no more than was allowed: scope and resource only narrow', async () => {
     const device = await host.start(tvClient, 'openid read')
     await host.newPerson().answer(person, device.userCode)
     const ask = (more: object) =>

@@ -30,7 +30,7 @@ describe('the device flow', () => {
     })
   })
 
-  it('lets another person sign in, with the code that was typed', async () => {
+  it('lets another person sign in, and keeps the code that was typed', async () => {
     const config = await discover(server.issuer, tvClient.client_id, oidc.None())
     const { user_code } = await oidc.initiateDeviceAuthorization(config, { scope })
     const agent = new UserAgent()
@@ -76,7 +76,7 @@ describe('the device flow', () => {
     expect([again.url.pathname, await again.response.text()]).toEqual(['/device', expect.stringContaining('>Bob<')])
   })
 
-  it('counts a sign-in once: one person allows fifteen devices within an hour', async () => {
+  it('counts a sign-in once, so that one person may allow fifteen devices within an hour', async () => {
     for (let count = 0; count < 15; count++) {
       const response = await fetch(`${server.issuer}/device_authorization`, {
         method: 'POST',
@@ -88,7 +88,7 @@ describe('the device flow', () => {
     ahead += 3_600_000
   })
 
-  it('has its people read at /userinfo where nobody is sent to /authorize', async () => {
+  it('serves /userinfo in a deployment without /authorize', async () => {
     await using devices = await startServer({
       configure: (written) => ({
         ...withDevices(written),
@@ -164,7 +164,7 @@ describe('the device flow', () => {
     await expect(poll(refused)).rejects.toMatchObject({ error: 'access_denied', status: 400 })
   })
 
-  it('tells the audit log who allowed what to which device', async () => {
+  it('records in the audit log who allowed what to which device', async () => {
     const events = (await server.audit()).map(({ event, client_id, sub, scope: asked }) => ({
       event,
       client_id,

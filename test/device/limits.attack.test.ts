@@ -9,7 +9,7 @@ const people = Array.from({ length: 17 }, (_, n) => ({ username: `guesser-${n}`,
 
 const csrfOf = (html: string): string => /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? ''
 
-describe('the device flow under attack: what many do together', () => {
+describe('the device flow under attack: distributed attempts', () => {
   let host: DeviceServer
   beforeAll(async () => {
     host = await startDeviceServer((written) => ({
@@ -23,7 +23,7 @@ describe('the device flow under attack: what many do together', () => {
   /** What is counted by the minute gets a whole one. */
   const nextMinute = (): void => host.later(60_000 - (host.now() % 60_000))
 
-  it('DV06 guesses of many people at many addresses are slowed down together', async () => {
+  it('DV06 guesses from many accounts and addresses are slowed down together', async () => {
     const device = await host.start()
     const from = (n: number) => ({ 'x-forwarded-for': `203.0.113.${n}` })
     const verify = (agent: UserAgent, html: string, code: string, n: number) =>
@@ -56,7 +56,7 @@ describe('the device flow under attack: what many do together', () => {
     await host.expectGoodDevice()
   })
 
-  it('device codes for a public client run out for an address, for the rest of a minute', async () => {
+  it('device codes for a public client are limited per address and minute', async () => {
     nextMinute()
     const answers = await Promise.all(Array.from({ length: 70 }, () => host.ask()))
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(60)

@@ -58,7 +58,7 @@ describe('the device flow under attack: the pages', () => {
     expect(await host.poll(device.deviceCode)).toMatchObject({ status: 200 })
   })
 
-  it('DV06 a code that is allowed gives back its own attempt and no guess', async () => {
+  it('DV06 an allowed code is not counted as a guess, and earlier guesses still are', async () => {
     const [, who = person] = people
     const guesser = host.newPerson()
     const page = await guesser.open(who)
@@ -73,7 +73,7 @@ describe('the device flow under attack: the pages', () => {
     expect((await guesser.enter(page, guesses.at(-1) ?? '')).status).toBe(429)
   })
 
-  it('DV07 an address is counted, whatever headers say and no matter who signs in', async () => {
+  it('DV07 an address is counted, regardless of headers and accounts', async () => {
     const device = await host.start()
     for (const who of people.slice(0, 5)) {
       const guesser = host.newPerson()
@@ -102,7 +102,7 @@ describe('the device flow under attack: the pages', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV08 nobody approves without the token of the very page that showed the code', async () => {
+  it('DV08 an approval needs the token of the page that showed the code', async () => {
     const [device, mine] = [await host.start(), await host.start()]
     const victim = host.newPerson()
     const entry = await victim.open(person)
@@ -144,7 +144,7 @@ describe('the device flow under attack: the pages', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV09 the address with the code in it shows the code and decides nothing', async () => {
+  it('DV09 the link with the code shows the code and decides nothing', async () => {
     const device = await host.start()
     const victim = host.newPerson()
     const complete = `${host.server.issuer}/device?user_code=${device.userCode}`
@@ -170,7 +170,7 @@ describe('the device flow under attack: the pages', () => {
     expect(await host.poll(device.deviceCode)).toMatchObject({ status: 200 })
   })
 
-  it('DV09 what stands in the address leads nowhere else', async () => {
+  it('DV09 the link does not redirect elsewhere', async () => {
     for (const userCode of [
       '//evil.example',
       'https://evil.example/BCDFGHJK',
@@ -206,7 +206,7 @@ describe('the device flow under attack: the pages', () => {
     }
   })
 
-  it('DV10 what is no code is refused, whatever its form', async () => {
+  it('DV10 anything but a code is refused, whatever its form', async () => {
     const device = await host.start()
     const victim = host.newPerson()
     const csrf = encodeURIComponent(csrfOf((await victim.open(person)).html))
@@ -237,7 +237,7 @@ describe('the device flow under attack: the pages', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV11 of yes and no at once one stands, on every page and for the device', async () => {
+  it('DV11 of a concurrent approval and denial one stands, on every page and for the device', async () => {
     for (let rounds = 0; rounds < 5; rounds++) {
       host.rest()
       const device = await host.start()
@@ -267,7 +267,7 @@ describe('the device flow under attack: the pages', () => {
     }
   })
 
-  it('DV11 what has expired stays so; each code that is over has a page that says what to do', async () => {
+  it('DV11 an expired code stays expired; each finished code gets a page that explains what to do', async () => {
     const [device, used, denied] = [await host.start(), await host.start(), await host.start()]
     const somebody = host.newPerson()
     const entry = await somebody.open(person)

@@ -44,7 +44,7 @@ describe('codes that are bound to a key', () => {
     },
   )
 
-  it('CC14 dpop_jkt of the authorization request binds, and what is no thumbprint is refused', async () => {
+  it('CC14 dpop_jkt of the authorization request binds the code, and a malformed thumbprint is refused', async () => {
     const ask = (dpopJkt: string) =>
       new UserAgent().authorize(
         authorizeUrl(dpop.host.server.issuer, {
@@ -90,7 +90,7 @@ describe('refresh tokens that are bound to a key', () => {
     return String(answer.body['refresh_token'])
   }
 
-  it('RT06 of a public client: no proof, or another key, and none of that ends it', async () => {
+  it('RT06 of a public client: no proof, or another key, is refused without ending the family', async () => {
     let token = await start('app', await dpop.proof())
     for (let turn = 0; turn < 3; turn++) {
       const stranger = createProver('ES256', dpop.host.now)
@@ -105,7 +105,7 @@ describe('refresh tokens that are bound to a key', () => {
     }
   })
 
-  it('a public client’s unbound refresh token stays unbound, and gives what was proved', async () => {
+  it('a public client’s unbound refresh token stays unbound, and its access token is bound to the proof', async () => {
     const token = await start('app')
     const bound = await refresh(token, await dpop.proof())
     expect(confirmation(bound)).toEqual({ jkt: dpop.prover.jkt })
@@ -114,7 +114,7 @@ describe('refresh tokens that are bound to a key', () => {
     expect(confirmation(unbound)).toBeUndefined()
   })
 
-  it('of a confidential client they are bound to the client alone, also after a bound code', async () => {
+  it('of a confidential client they are bound only to the client, also after a bound code', async () => {
     const { code } = await dpop.host.mint.code({ clientId: 'web', dpopJkt: dpop.prover.jkt })
     const issued = await redeem(code, await dpop.proof(), 'web')
     const token = String(issued.body['refresh_token'])

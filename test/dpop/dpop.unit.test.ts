@@ -52,7 +52,7 @@ describe('htu (RFC 3986 §6.2)', () => {
     ],
     ...['https://bank.example:x/', 'https://bank.example:123456/', 'https://bänk.example/', ' https://bank.example/'],
     ...['https://bank.example/\n', 'urn:a:b', 'javascript:alert(1)', 'https://[::1/token', 'https://bank.example/é'],
-  ])('%j is none', (htu) => expect(normaliseHtu(htu)).toBeUndefined())
+  ])('%j is not a URL', (htu) => expect(normaliseHtu(htu)).toBeUndefined())
 
   it('does not grow with the square of its length', () => {
     const long = `https://bank.example/${'../a/.%41'.repeat(20_000)}`
@@ -62,7 +62,7 @@ describe('htu (RFC 3986 §6.2)', () => {
 })
 
 describe('nonces', () => {
-  it('of all replicas are the same, also when many ask for the secret at once', async () => {
+  it('are the same at all replicas, also when many request the secret at once', async () => {
     const secrets = store.records<string>('secrets')
     const now = 1_790_000_000_000
     const replicas = Array.from({ length: 8 }, () => createNonces({ proofs: {}, secrets, clock: () => now }))
@@ -72,7 +72,7 @@ describe('nonces', () => {
     expect(another.current).not.toBe(found[0]?.current)
   })
 
-  it('of a replica whose clock is a minute ahead or behind are taken', async () => {
+  it('of a replica whose clock is a minute ahead or behind are accepted', async () => {
     const secrets = store.records<string>('secrets')
     for (let start = 1_790_000_000_000; start < 1_790_000_400_000; start += 17_000) {
       const { accepted } = await createNonces({ proofs: {}, secrets, clock: () => start })()
@@ -86,7 +86,7 @@ describe('nonces', () => {
 })
 
 describe('a clock that jumps between the check of a proof and its claim (F23)', () => {
-  it('makes no claim of a time that is over', async () => {
+  it('never claims a jti for a time that has passed', async () => {
     const issuer = 'https://bank.example'
     let now = Date.now()
     const lifetimes: number[] = []
@@ -111,7 +111,7 @@ describe('a store that is down', () => {
   const issuer = 'https://bank.example'
   const request = { method: 'POST', path: '/token' }
 
-  it('refuses nobody: it is an outage, for nonces and for proofs', async () => {
+  it('is an outage, for nonces and for proofs, never a refusal', async () => {
     const options = { bases: [issuer], clock: Date.now, toleranceSeconds: 10 }
     const secrets = store.records<string>('secrets')
     const without = { ...secrets, find: down }
@@ -157,7 +157,7 @@ describe('without a replay guard', () => {
     expect(await metadata(['ES256'])).toHaveProperty('dpop_signing_alg_values_supported', ['ES256'])
   })
 
-  it('the scheme is refused, and a bound token opens nothing', async () => {
+  it('the scheme is refused, and a bound token is useless', async () => {
     const { readToken, checkSender } = createAccessTokens('/userinfo', undefined)
     const request = (authorization: string) =>
       ({

@@ -37,7 +37,7 @@ describe('keys of proofs', () => {
       await refused({ header: { jwk: bad } })
   })
 
-  it('DP11 keys that are dear to verify with', async () => {
+  it('DP11 keys that are expensive to verify with', async () => {
     const rsa = (bits: number, exponent = 65537) =>
       generateKeyPairSync('rsa', { modulusLength: bits, publicExponent: exponent }).publicKey.export({ format: 'jwk' })
     const modulus = rsa(2048)
@@ -118,7 +118,7 @@ describe('keys of proofs', () => {
     expect(metadata).toMatchObject({ dpop_signing_alg_values_supported: expect.arrayContaining(['EdDSA', 'Ed25519']) })
   })
 
-  it('a proof with all that JOSE knows of a key in its header is verified with jwk alone', async () => {
+  it('a proof with every JOSE key header is verified with only its jwk', async () => {
     const stranger = createProver()
     const pem = createPublicKey(stranger.privateKey).export({ format: 'der', type: 'spki' }).toString('base64')
     const header = { kid: 'es256', jku: 'http://127.0.0.1:1/jwks', x5u: 'http://127.0.0.1:1/x', x5c: [pem] }

@@ -13,7 +13,7 @@ import { spellingsOf } from '../support/forge/type-spellings.js'
 setUpDpop()
 
 describe('DPoP at /token', () => {
-  it('DP01 a client that must prove its key, without a proof', async () => {
+  it('DP01 a client that requires DPoP, without a proof', async () => {
     const form = { grant_type: 'client_credentials' }
     expectBadProof(await dpop.host.token(form, { authorization: basic(boundClient) }))
     const answer = await dpop.host.token(form, { authorization: basic(boundClient), dpop: await dpop.proof() })
@@ -21,14 +21,14 @@ describe('DPoP at /token', () => {
     expect(decode(String(answer.body['access_token']), 1)['cnf']).toEqual({ jkt: dpop.prover.jkt })
   })
 
-  it('a client that need not gets a bearer token without one', async () => {
+  it('a client that does not require DPoP gets a bearer token without a proof', async () => {
     const answer = await dpop.ask(undefined)
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer' } })
     expect(decode(String(answer.body['access_token']), 1)['cnf']).toBeUndefined()
     expect(answer.headers.get('dpop-nonce')).toBeNull()
   })
 
-  it('a proof may spell its type in other letters', async () => {
+  it('a proof may spell its type in another case', async () => {
     for (const typ of spellingsOf('dpop+jwt'))
       expect(await dpop.ask(await dpop.proof({ header: { typ } }))).toMatchObject({ status: 200 })
   })
@@ -67,7 +67,7 @@ describe('DPoP at /token', () => {
     expect((await dpop.ask(first)).status).toBe(200)
   })
 
-  it('what is no compact JWS of two objects', async () => {
+  it('anything but a compact JWS of two objects', async () => {
     const good = await dpop.proof()
     const [head = '', body = '', tail = ''] = good.split('.')
     const other = (text: string) => Buffer.from(text).toString('base64url')
@@ -131,7 +131,7 @@ describe('DPoP at /token', () => {
     expect((await dpop.ask(await dpop.proof({ claims: { jti } }, stranger))).status).toBe(200)
   })
 
-  it('DP05 a proof stays used to the last second that it could pass', async () => {
+  it('DP05 a proof stays used until the last second of its validity', async () => {
     const proof = await dpop.proof({ claims: { iat: seconds() + 9 } })
     expect((await dpop.ask(proof)).status).toBe(200)
     for (let late = 0; late < 4; late++) {
@@ -142,7 +142,7 @@ describe('DPoP at /token', () => {
     expect(reasons).toContain('the proof was already used')
   })
 
-  it('DP05 a request that was refused has not used its proof up', async () => {
+  it('DP05 a refused request does not consume its proof', async () => {
     const proof = await dpop.proof()
     const form = { grant_type: 'client_credentials', scope: 'unknown' }
     expectRefusal(
@@ -155,7 +155,7 @@ describe('DPoP at /token', () => {
     expect((await dpop.ask(proof)).status).toBe(200)
   })
 
-  it('DP07 a nonce that is missing, wrong or over', async () => {
+  it('DP07 a missing, wrong or expired nonce', async () => {
     // One is handed out for three minutes of the clock: from the beginning of such a time this test does not see its end.
     const windowMs = 180_000
     dpop.host.later(windowMs - (dpop.host.now() % windowMs))
@@ -187,7 +187,7 @@ describe('DPoP at /token', () => {
     expectRefusal(await dpop.ask(dpop.prover.proof(dpop.tokenUrl, old)), 400, 'use_dpop_nonce')
   })
 
-  it('DP07 every answer to a proof has a nonce that works', async () => {
+  it('DP07 every response to a proof has a valid nonce', async () => {
     let nonce = await dpop.nonce()
     for (let round = 0; round < 5; round++) {
       const answer = await dpop.ask(dpop.prover.proof(dpop.tokenUrl, nonce))

@@ -10,7 +10,7 @@ const expectChallenge = (answer: Answer, error: string): void =>
   expect(answer.headers.get('www-authenticate')).toMatch(new RegExp(`^DPoP error="${error}", algs="[A-Z0-9a-z ]*ES256`))
 
 describe('DPoP at /userinfo', () => {
-  it('DP03, DP04, DP07 what is wrong with a proof is 401 here', async () => {
+  it('DP03, DP04, DP07 an invalid proof is 401 here', async () => {
     const token = await dpop.boundToken()
     const ath = accessTokenHash(token)
     for (const claims of [
@@ -37,7 +37,7 @@ describe('DPoP at /userinfo', () => {
     }
   })
 
-  it('DP05 a proof passes once', async () => {
+  it('DP05 a proof is accepted once', async () => {
     const token = await dpop.boundToken()
     const proof = await dpop.userinfoProof(token)
     const answers = await Promise.all([1, 2, 3, 4].map(() => dpop.userinfo(`DPoP ${token}`, proof)))
@@ -81,7 +81,7 @@ describe('DPoP at /userinfo', () => {
       expect((await dpop.userinfo(`${scheme} ${token}`, await dpop.userinfoProof(token))).status).toBe(200)
   })
 
-  it('DP10 a token that is bound to nothing under the scheme DPoP, and confirmations that say nothing', async () => {
+  it('DP10 an unbound token with the scheme DPoP, and empty confirmations', async () => {
     const { code } = await dpop.host.mint.code({ clientId: 'app' })
     const issued = await dpop.host.redeem(code, {}, { client_id: 'app' })
     const bearer = String(issued.body['access_token'])

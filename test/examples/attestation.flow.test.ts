@@ -70,14 +70,14 @@ describeWith(['curl', 'openssl'], 'the script, with curl and openssl', () => {
     }
   })
 
-  it('tells a refusal, prints nothing else, and ends with 1', () =>
+  it('reports a refusal, prints nothing else, and exits with 1', () =>
     expect(script('batch-4', 'wrong')).rejects.toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/^\/enrol: .*"SecondFactorFailed".* 401\n$/),
     }))
 
-  it('repeats a completion that nobody answered: the secret is used up already', async () => {
+  it('repeats a completion without an answer, because the secret is already used up', async () => {
     const asked: string[] = []
     const proxy = createServer((request, response) => {
       asked.push(new URL(request.url ?? '').pathname)
@@ -101,7 +101,7 @@ describeWith(['curl', 'openssl'], 'the script, with curl and openssl', () => {
 })
 
 describeWith(['curl', 'openssl'], 'the script, where a person has to approve', () => {
-  it('waits as long as it is asked to, and enrols', async () => {
+  it('waits as long as Retry-After says, and enrols', async () => {
     const programs = await mkdtemp(join(folder, 'programs-'))
     const [asked, over] = [join(programs, 'asked'), join(programs, 'over')]
     const sleep = `#!/bin/sh\necho "$1" >> '${asked}'\nuntil [ -e '${over}' ]; do /bin/sleep 0.05; done\n`

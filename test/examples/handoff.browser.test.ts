@@ -58,7 +58,7 @@ describeWith('chromium', 'sign-in without JavaScript', (executablePath) => {
       await allow(page)
     }))
 
-  it('says where the service has refused, and lets people begin again', () =>
+  it('reports that the service refused, and lets people start over', () =>
     open(async (page) => {
       await page.getByRole('button', { name: 'Company account' }).click()
       const signInPage = page.url()
@@ -74,7 +74,7 @@ describeWith('chromium', 'sign-in without JavaScript', (executablePath) => {
       expect(new URL(page.url()).origin).toBe(example.other)
     }))
 
-  it('takes a password', () =>
+  it('accepts a password', () =>
     open(async (page) => {
       await page.click('#method-password')
       const signIn = async (password: string) => {

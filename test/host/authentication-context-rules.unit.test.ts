@@ -33,7 +33,7 @@ const contexts = [
 ]
 
 describe('acr_values_supported', () => {
-  it('finds an acr that no sign-in could have, and one that stands there twice', () => {
+  it('finds an acr that no sign-in could have, and a repeated one', () => {
     expect(problemsOf({ acr_values_supported: contexts }, ['pwd', 'otp'])).toEqual([])
     expect(problemsOf({ acr_values_supported: contexts })).toEqual([])
     expect(problemsOf({ acr_values_supported: [...contexts, contexts[0]!] }, ['pwd'])).toEqual([
@@ -42,13 +42,13 @@ describe('acr_values_supported', () => {
     ])
   })
 
-  it('takes what an approval on a device has for possible, where there are such approvals', () => {
+  it('accepts the acr of an approval on a device, if such approvals are configured', () => {
     const onDevice = { acr_values_supported: [{ acr: 'device', methods: ['pop'] }] }
     expect(problemsOf(onDevice, ['pwd'])).toHaveLength(1)
     expect(problemsOf(onDevice, ['pwd'], undefined, ['urn:openid:params:grant-type:ciba'])).toEqual([])
   })
 
-  it('holds every value that something asks for', () => {
+  it('contains every value that something requires', () => {
     const config = { acr_values_supported: contexts, userinfo: { acr_values: ['high', 'hihg'] } }
     expect(problemsOf(config, undefined, ['low', 'Low'])).toEqual([
       'userinfo.acr_values[1] is none of acr_values_supported; did you mean `high`?',

@@ -22,7 +22,7 @@ describe('schemas of authorization_details', () => {
       expect(isClosedSchema(open), JSON.stringify(open)).toBe(false)
   })
 
-  it('must not speak of type, without which a detail is checked', () => {
+  it('must not mention type, because a detail is checked without it', () => {
     const named = { type: { const: 'payment' }, a: {} }
     for (const wrong of [
       { ...closed, required: ['a', 'type'] },
@@ -40,7 +40,7 @@ describe('schemas of authorization_details', () => {
       expect(namesType(right), JSON.stringify(right)).toBe(false)
   })
 
-  it('has what its lines show', () => {
+  it('has the members that its lines show', () => {
     const schema = {
       ...closed,
       properties: {
@@ -54,7 +54,7 @@ describe('schemas of authorization_details', () => {
     expect(mayHave({ ...schema, allOf: [{ properties: { z: {} } }] }, '/z')).toBe(true)
   })
 
-  it('must compile, with no keyword or format that nobody checks', () => {
+  it('must compile, without unchecked keywords or formats', () => {
     expect(() => compileDetailsSchema({ ...closed, properties: { a: { type: 'string' } } })).not.toThrow()
     for (const wrong of [
       { type: 'objekt' },
@@ -66,7 +66,7 @@ describe('schemas of authorization_details', () => {
       expect(() => compileDetailsSchema(wrong), JSON.stringify(wrong)).toThrow()
   })
 
-  it('describes every member where nothing says which, and leaves out what is not there', () => {
+  it('describes every member by default, and omits absent ones', () => {
     const members = { a: { type: 'string' }, b: { type: 'object' }, 'c/d': { type: 'number' } }
     const schema = { ...closed, properties: members }
     const types = createAuthorizationDetailsTypes([

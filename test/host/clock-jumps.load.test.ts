@@ -206,7 +206,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
 }
 
 describeWith('faketime', 'a clock that jumps by an hour, on the embedded store', (library) => {
-  it('costs 503 at worst, and lets nothing pass twice', { timeout: 120_000 }, () =>
+  it('causes 503 at worst, and accepts nothing twice', { timeout: 120_000 }, () =>
     jump(library, {
       records: (path) => ({ embedded: { path } }),
       ephemeral: (path) => ({ embedded: { path } }),
@@ -217,7 +217,7 @@ describeWith('faketime', 'a clock that jumps by an hour, on the embedded store',
 })
 
 describeWith(['faketime', 'mongodb', 'redis'], 'a clock that jumps by an hour, on MongoDB and Redis', (library) => {
-  it('costs 503 at worst, and lets nothing pass twice', { timeout: 120_000 }, async () => {
+  it('causes 503 at worst, and accepts nothing twice', { timeout: 120_000 }, async () => {
     await using mongo = await startMongo()
     await using redis = await startRedis()
     const { database } = mongo

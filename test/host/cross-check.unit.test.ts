@@ -8,7 +8,7 @@ const client = (members: string) =>
   `clients: [{ client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, redirect_uris: ['https://c.example'], ${members} }]`
 
 describe('cross-checks', () => {
-  it('find nothing where all fits', async () => {
+  it('find nothing in a consistent configuration', async () => {
     expect(await problemsOf(full(client('grant_types: [authorization_code, refresh_token]')))).toEqual([])
   })
 
@@ -145,7 +145,7 @@ describe('cross-checks', () => {
     expect(await problemsOf(full().replace(', offline_access', '').replace('openid, ', ''))).toEqual([])
   })
 
-  it('id_tokens need a key where there is the scope openid, and nowhere else', async () => {
+  it('id_tokens need a key only with the scope openid', async () => {
     const written = 'id_token_signing_alg: ES256'
     const text = full().replace(written, 'id_token_signing_alg: EdDSA\naccess_token_signing_alg: ES256')
     expect(await problemsOf(text)).toEqual([
@@ -154,7 +154,7 @@ describe('cross-checks', () => {
     expect(await problemsOf(text.replace('[openid, ', '['))).toEqual([])
   })
 
-  it('warns of claims that reach nobody, for their name or their type', async () => {
+  it('warns about claims that are never released because of their name or type', async () => {
     const text = full(`claims:
   roles: { from: groups, in: [access_token], for: [c, 'https://api.example', 'https://ap.example', desk, 'https://own.example', 'https://default.example', 'https://client.example'] }
   idle: { value: 1 }
@@ -176,7 +176,7 @@ accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, 
     ])
   })
 
-  it('has no warning of a claim that pages show', async () => {
+  it('does not warn about a claim that pages show', async () => {
     const text = full("accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A } }]")
     expect(await problemsOf(text.replace('[openid, profile, email, ', '[openid, '))).toEqual([])
   })
@@ -251,7 +251,7 @@ accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, 
     expect(await problemsOf(secretOf(32))).toEqual([])
   })
 
-  it('nothing follows from what is missing in a section that is wrong itself', async () => {
+  it('an invalid section causes no follow-up problems', async () => {
     expect(
       await problemsOf(
         full(client('token_endpoint_auth_method: client_secret_post')).replace('alg: ES256, ', 'alg: ES265, '),
@@ -265,7 +265,7 @@ accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, 
     ])
   })
 
-  it('a variable that is not set is one problem, and the module says nothing of the empty text', async () => {
+  it('an unset variable is one problem, without a second one from the module', async () => {
     const hsm = '{ use: signers/pkcs11, options: { module: /hsm.so, token: t, pin: { $env: NONE } } }'
     expect(await problemsOf(full('').replace(/^signers:.*/m, `signers: { local: ${hsm} }`))).toEqual([
       'signers.local.options.pin: the environment variable NONE is not set',

@@ -5,13 +5,13 @@ import { atMost, until, withDeadline } from '../../core/deadline.js'
 const never = (): Promise<never> => new Promise<never>(() => undefined)
 
 describe('work under a shared deadline', () => {
-  it('gives back what the work ends with', async () => {
+  it('returns the result of the work', async () => {
     const { signal } = new AbortController()
     await expect(until(signal, async () => 'done')).resolves.toBe('done')
     await expect(until(signal, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
   })
 
-  it('ends all that still wait with the reason of the signal, and costs it one listener', async () => {
+  it('ends all pending work with the reason of the signal, and adds one listener to it', async () => {
     const controller = new AbortController()
     const stuck = Array.from({ length: 50 }, () => until(controller.signal, never))
     const done = await until(controller.signal, async () => 'done')
@@ -22,7 +22,7 @@ describe('work under a shared deadline', () => {
     for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: new Error('too late') })
   })
 
-  it('begins nothing under a signal that is aborted already', async () => {
+  it('starts nothing under a signal that is already aborted', async () => {
     let begun = false
     const work = async (): Promise<void> => {
       begun = true
@@ -35,7 +35,7 @@ describe('work under a shared deadline', () => {
 describe('work with a deadline of its own', () => {
   const late = (): Error => new Error('too late')
 
-  it('ends in time, and with what was said of the deadline, whether the work heeds its signal or not', async () => {
+  it('ends in time with the error of the deadline, whether or not the work heeds its signal', async () => {
     let given: AbortSignal | undefined
     const stuck = (signal: AbortSignal): Promise<never> => {
       given = signal
@@ -45,7 +45,7 @@ describe('work with a deadline of its own', () => {
     expect(given?.reason).toEqual(new Error('too late'))
   })
 
-  it('ends with the signal around it, which it leaves as it was', async () => {
+  it('ends with the outer signal, which it leaves unchanged', async () => {
     const outer = new AbortController()
     const stuck = Array.from({ length: 50 }, () => withDeadline(60_000, never, late, outer.signal))
     await expect(withDeadline(60_000, async () => 'done', late, outer.signal)).resolves.toBe('done')
@@ -55,7 +55,7 @@ describe('work with a deadline of its own', () => {
     await expect(withDeadline(60_000, async () => 'done', late, outer.signal)).rejects.toThrow('the caller left')
   })
 
-  it('waits for what may never end, and no longer', async () => {
+  it('abandons work that never ends', async () => {
     await expect(atMost(1, never())).resolves.toBeUndefined()
     await expect(atMost(60_000, Promise.reject(new Error('broken')))).rejects.toThrow('broken')
   })

@@ -25,7 +25,7 @@ const loadPlugin = async (text: string, options = '') =>
 const esm = '{"type":"module"}'
 
 describe('where modules come from', () => {
-  it('this package, a file beside the configuration, npm packages beside it', async () => {
+  it('are this package, a file beside the configuration, or npm packages beside it', async () => {
     const { plugins, signers, problems } = await load(
       `plugins:
   - use: plugins/grants/client-credentials
@@ -77,7 +77,7 @@ describe('where modules come from', () => {
     expect(problems).toEqual([{ path: 'plugins[0].use', message: expect.stringMatching(message) }])
   })
 
-  it('a package keeps what it does not export', async () => {
+  it('an unexported file of a package is refused', async () => {
     const { problems } = await load("plugins: [{ use: 'closed/secret.js' }]", {
       'node_modules/closed/package.json': '{"exports":"./index.js"}',
       'node_modules/closed/secret.js': plugin(),
@@ -114,7 +114,7 @@ describe('the form of a module', () => {
     expect(problems).toMatchObject([{ path: 'plugins[0].use', message: expect.stringMatching(message) }])
   })
 
-  it('tells all that is wrong with all of them', async () => {
+  it('reports all problems of all modules', async () => {
     const { problems } = await load('plugins: [{ use: ./a.js }, { use: ./b.js }, { use: ./c.js }]\n', {
       'package.json': esm,
       'a.js': 'export default {}',
@@ -126,13 +126,13 @@ describe('the form of a module', () => {
 })
 
 describe('the options of a module', () => {
-  it('are what its schema makes of them', async () => {
+  it('are those that its schema returns', async () => {
     const { plugins, problems } = await loadPlugin(plugin(schema), 'options: { product: loan }')
     expect(problems).toEqual([])
     expect(plugins[0]?.options).toEqual({ product: 'LOAN' })
   })
 
-  it('are refused where the module takes none', async () => {
+  it('are refused if the module takes none', async () => {
     const { problems } = await loadPlugin(plugin(), 'options: { product: loan }')
     expect(problems).toEqual([{ path: 'plugins[0].options', message: 'this module takes no options' }])
   })
@@ -142,7 +142,7 @@ describe('the options of a module', () => {
     expect(problems).toEqual([{ path: 'plugins[0].options.product', message: 'must be text, not undefined' }])
   })
 
-  it('get their secrets in clear, and no message about them repeats one', async () => {
+  it('contain secrets in the clear, which no message repeats', async () => {
     const files = { 'package.json': esm, 'loan.js': plugin(schema), 'key.txt': '42-s3cret\n' }
     const good = await load('plugins: [{ use: ./loan.js, options: { product: { $env: PRODUCT } } }]', files, {
       PRODUCT: 'loan',
@@ -164,7 +164,7 @@ describe('the options of a module', () => {
     ])
   })
 
-  it('a signer’s options are checked alike', async () => {
+  it('a signer’s options are checked in the same way', async () => {
     const folder = await folderWith({ 'signet.yaml': minimal().replace('directory: ./keys', 'directry: ./keys') })
     const { salvaged, file } = await readConfig(join(folder, 'signet.yaml'), {})
     expect((await loadModules(salvaged, file)).problems).toEqual([

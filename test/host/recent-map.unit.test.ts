@@ -11,7 +11,7 @@ const filled = (most: number, count: number): RecentMap<number, string> => {
 const held = (most: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, key) => key).filter((key) => filled(most, count).get(key) === String(key))
 
-it('holds what came last: as much as it may at most, and half of that at least', () => {
+it('keeps the latest entries: at most its limit, and at least half of it', () => {
   for (let count = 1; count < 40; count++) {
     const kept = held(10, count)
     expect(kept.length).toBeLessThanOrEqual(10)
@@ -20,7 +20,7 @@ it('holds what came last: as much as it may at most, and half of that at least',
   }
 })
 
-it('keeps what is asked for', () => {
+it('keeps entries that are read', () => {
   const map = filled(10, 1)
   for (let key = 1; key < 100; key++) {
     map.set(key, String(key))
@@ -29,7 +29,7 @@ it('keeps what is asked for', () => {
   expect(map.get(50)).toBeUndefined()
 })
 
-it('gives the latest value', () => {
+it('returns the latest value', () => {
   const map = filled(4, 3)
   map.set(0, 'new')
   expect(map.get(0)).toBe('new')

@@ -39,7 +39,7 @@ const failure = async (action: Promise<unknown>): Promise<unknown> =>
   )
 
 describe('registries', () => {
-  it('hold what the plugins provide, in maps that nobody can change', async () => {
+  it('hold what the plugins provide, in immutable maps', async () => {
     const registries = await createRegistries(
       [
         plugin(0, { create: () => ({ grants: [grant('a'), grant('urn:b')] }) }),
@@ -68,7 +68,7 @@ describe('registries', () => {
     expect(registries.grants.size).toBe(2)
   })
 
-  it('give a plugin what it needs and nothing else', async () => {
+  it('give a plugin the services that it needs and no others', async () => {
     const given: unknown[] = []
     const create = (_options: unknown, own: unknown) => (given.push(own), {})
     await createRegistries([plugin(0, { create }), plugin(1, { needs: ['issuer', 'log'], create })], services)
@@ -76,7 +76,7 @@ describe('registries', () => {
     expect(given.every((own) => Object.isFrozen(own))).toBe(true)
   })
 
-  it('refuse what two plugins provide, naming both, and tell of every such case', async () => {
+  it('refuse what two plugins provide, name both, and report every such case', async () => {
     const error = await failure(
       createRegistries(
         [
@@ -181,7 +181,7 @@ describe('registries', () => {
     expect(order).toEqual(['c', 'b', 'a'])
   })
 
-  it('one that fails to close keeps no other open', async () => {
+  it('one that fails to close does not keep others open', async () => {
     const order: string[] = []
     const failing = () => ({ close: () => Promise.reject(new Error('stuck')) })
     const registries = await createRegistries(
@@ -223,7 +223,7 @@ describe('registries', () => {
     expect(order).toEqual(['c', 'a'])
   })
 
-  it('an outage is no mistake in the configuration', async () => {
+  it('an outage is not reported as a configuration mistake', async () => {
     const order: string[] = []
     const down = () => Promise.reject(new Unavailable('plugins.x', 'no', 'down'))
     const error = await failure(

@@ -22,7 +22,7 @@ const eventsOf = async (running: ReloadServer) =>
     .map(({ event, kid }) => `${String(event)} ${String(kid)}`)
 
 describe('a rotation without a restart', () => {
-  it('publishes, activates and retires by clock; every token verifies; the audit log tells it', async () => {
+  it('publishes, activates and retires by the clock; every token verifies; the audit log records it', async () => {
     const running = await open()
     expect(await kidOf(await running.token())).toBe('es256')
     await running.edit(withKeys(key('next', { not_before: iso(start + 2 * hour) }), old))
@@ -51,7 +51,7 @@ describe('a rotation without a restart', () => {
     expect(await running.reload()).toMatchObject({ status: 200, body: { changes: { keys: { removed: ['es256'] } } } })
   })
 
-  it('refuses a key that relying parties cannot know yet, and says when it may sign', async () => {
+  it('refuses a key that relying parties cannot know yet, and reports when it may sign', async () => {
     const running = await open()
     await running.edit(withKeys(key('fast'), old))
     expect(await running.reload()).toEqual({
@@ -76,7 +76,7 @@ describe('a rotation without a restart', () => {
     expect(await kidOf(await running.token())).toBe('fast')
   })
 
-  it('lets a key sign at once that says so', async () => {
+  it('lets a key sign at once if it is configured to', async () => {
     const running = await open()
     await running.edit(withKeys(key('fast', { allow_early: true }), old))
     expect((await running.reload()).status).toBe(200)
@@ -87,7 +87,7 @@ describe('a rotation without a restart', () => {
     expect(await kidOf(await running.token())).toBe('fast')
   })
 
-  it('keeps a key in that has signed, unless it is forced', async () => {
+  it('keeps a key that has signed, unless the removal is forced', async () => {
     const running = await open()
     await running.edit(withKeys(key('new', { allow_early: true })))
     const problem = { path: 'keys', message: expect.stringContaining('es256 has been removed') }
@@ -106,7 +106,7 @@ describe('a rotation without a restart', () => {
     expect(await running.reload()).toMatchObject({ status: 400, body: { problems: [{ path: 'keys[1].not_before' }] } })
   })
 
-  it('lets a key go that has never signed', async () => {
+  it('removes a key that has never signed', async () => {
     const running = await open()
     await running.edit(withKeys(old, key('next', { not_before: iso(start + 2 * hour) })))
     expect((await running.reload()).status).toBe(200)

@@ -34,7 +34,7 @@ const loadedBy = async () => {
 }
 
 describe('a restart', () => {
-  it('holds back a key that relying parties cannot know yet, and says until when', async () => {
+  it('holds back a key that relying parties cannot know yet, and reports until when', async () => {
     await cli.write('signet.yaml', configuration(client))
     await stop(await start())
     // The first start of all replicas is over.

@@ -55,7 +55,7 @@ describe('POST /reload', () => {
     expect(await running.reload()).toMatchObject({ status: 400 })
   })
 
-  it('gives each page of a client its own look: sign-in, error, and the way back', async () => {
+  it('gives each page of a client its own theme: sign-in, error, and the way back', async () => {
     const theme = { name: 'Example Bank', clients: { web: { name: 'The Shop' } } }
     const running = await open((file) => ({ ...file, ui: theme }))
     const titleOf = async (response: Response) => /<title>.* · (.*)<\/title>/.exec(await response.text())?.[1]
@@ -78,7 +78,7 @@ describe('POST /reload', () => {
     expect(await titleOf(await fetch(at('app', silent)))).toBe('Example Bank')
   })
 
-  it('sees that a secret has changed, which looks like the one before', async () => {
+  it('notices a changed secret, although it prints the same', async () => {
     const sound = await open()
     const secret = 'another-secret-of-more-than-256-bits-for-tests-only'
     await writeFile(join(sound.directory, 'secret'), serviceClient.client_secret)
@@ -166,7 +166,7 @@ describe('POST /reload', () => {
     expect((await running.token()).status).toBe(200)
   })
 
-  it('is not for web pages, and takes force alone', async () => {
+  it('is not for web pages, and accepts only force', async () => {
     const running = await open()
     const page = await fetch(`${running.admin}/reload`, { method: 'POST', headers: { origin: 'https://evil.example' } })
     expect(page.status).toBe(403)
@@ -176,7 +176,7 @@ describe('POST /reload', () => {
     expect((await fetch(`${running.issuer}/reload`, { method: 'POST' })).status).toBe(404)
   })
 
-  it('wants the admin token', async () => {
+  it('requires the admin token', async () => {
     const running = await open((file) => ({ ...file, admin: { host: '127.0.0.1', port: 0, token: 'admin-token' } }))
     expect((await running.reload()).status).toBe(401)
   })

@@ -112,7 +112,7 @@ describeWith(['haproxy', 'mongodb', 'redis'], 'two replicas over MongoDB and Red
   }
 
   it(
-    `lose nothing in ${restarts} restarts under ${perSecond} requests a second`,
+    `lose no request in ${restarts} restarts under ${perSecond} requests a second`,
     async () => {
       const load = createMixedLoad(issuer)
       const readKeys = async () => (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet

@@ -26,7 +26,7 @@ it('finds a sign-in method that comes after an unknown one', () => {
   expect(problemsOf({ totp: ['password'] }, false)).toEqual([])
 })
 
-it('finds a page for consent where nobody signs in', () => {
+it('finds a consent page without a sign-in method', () => {
   const consent = { id: 'own' }
   expect(problemsOf({ password: undefined }, true, consent)).toEqual([])
   expect(problemsOf({}, true, consent)).toEqual([

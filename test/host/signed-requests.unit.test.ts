@@ -37,7 +37,7 @@ it.each([
   expect(await problemsOf(text)).toEqual([])
 })
 
-it('says where there is no key for the algorithm at all', async () => {
+it('reports that there is no key for the algorithm', async () => {
   expect(await problemsOf(withPlugin('oidc', `${byKey}, client_assertion_signing_alg: PS256`))).toEqual([
     'plugins[6]: oidc needs a key for PS256 with the purpose client_authentication: add one to `keys`',
   ])

@@ -53,7 +53,7 @@ describe('a pool of workers', () => {
     await starting
   }
 
-  it('starts the others when the first one serves, and restarts each, later and later', async () => {
+  it('starts the others when the first one serves, and restarts each with growing delays', async () => {
     await start()
     for (const again_in_ms of [500, 1000, 2000]) {
       const before = forked.length
@@ -88,7 +88,7 @@ describe('a pool of workers', () => {
     expect(pool.running()).toEqual([1, 2])
   })
 
-  it('starts none that may refuse the configuration again, but one after the other on request', async () => {
+  it('restarts none that refused the configuration, but tries one after the other on request', async () => {
     await start()
     const [first, second] = forked
     first?.emit('exit', 7, null)
@@ -118,7 +118,7 @@ describe('a pool of workers', () => {
     expect(pool.running()).toEqual([1, 2])
   })
 
-  it('has its sockets where the system keeps temporary files, and takes them away', async () => {
+  it('has its sockets in the temporary directory of the system, and removes them', async () => {
     const temporary = await mkdtemp(join(tmpdir(), 'signet-pool-'))
     onTestFinished(() => rm(temporary, { recursive: true }))
     vi.stubEnv('TMPDIR', temporary)

@@ -32,7 +32,7 @@ export default {
 }
 `
 
-it('a reload that one of the workers cannot follow says so, until another one succeeds', async () => {
+it('a reload that fails in one worker is reported until another one succeeds', async () => {
   await cli.write('far.js', signer)
   await cli.write('away', '')
   const before = configuration('workers: 3\n').replace(

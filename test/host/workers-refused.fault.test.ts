@@ -25,7 +25,7 @@ describeWith(['softhsm2', 'gcc'], 'workers whose PIN was changed on the token (F
     await token[Symbol.asyncDispose]()
   })
 
-  it('make one attempt, and one more at each reload', async () => {
+  it('make one attempt at startup, and one at each reload', async () => {
     const { module, label, pin, environment } = double
     const options = JSON.stringify({ module, token: label, pin, environment, sessions: 1 })
     const written = configuration('workers: 2\n')

@@ -90,7 +90,7 @@ const statuses = async (service: Service, count: number, clientId?: string): Pro
   (await many(count, () => token(service, clientId))).map(({ status }) => status)
 
 describe('workers: 2', () => {
-  it('share one port, use a code once between them, and are one service to the operator', async () => {
+  it('share one port, accept a code once, and are one service to the operator', async () => {
     const service = await serve('shared')
     expect(new Set(await statuses(service, 8))).toEqual(new Set([200]))
     const pids = await issuersOf('shared')
@@ -186,7 +186,7 @@ describe('workers: 2', () => {
     expect(await service.ended).toBe(0)
   })
 
-  it('end with the process above them, and say once what is wrong with the deployment', async () => {
+  it('end with their parent process, and report a problem of the deployment once', async () => {
     const service = await serve('orphans')
     await statuses(service, 4)
     const pids = await issuersOf('orphans')

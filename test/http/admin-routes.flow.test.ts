@@ -52,7 +52,7 @@ const start = async () => {
 const changes = ({ methods }: AdminEndpoint): boolean => methods[0] !== 'GET'
 
 describe('routes of the admin listener', () => {
-  it('name the audit event of what they change, and are open to everybody only where they change nothing', async () => {
+  it('name the audit event of their change, and are open without a permission only if they change nothing', async () => {
     const { endpoints } = await start()
     expect(endpoints.filter(changes).length).toBeGreaterThan(3)
     for (const endpoint of endpoints) {
@@ -61,7 +61,7 @@ describe('routes of the admin listener', () => {
     }
   })
 
-  it('answer as their schemas say', async () => {
+  it('answer according to their schemas', async () => {
     const { endpoints, send } = await start()
     const schemaOf = (path: string) => endpoints.find((endpoint) => endpoint.path === path)?.output
     for (const path of ['/health/live', '/health/ready']) schemaOf(path)!.parse(await (await send(path)).json())
@@ -82,13 +82,13 @@ describe('routes of the admin listener', () => {
     expect(state.asked).toEqual([])
   })
 
-  it('hand the request on that the form has', async () => {
+  it('pass on the request from the form', async () => {
     const { state, send } = await start()
     expect((await send('/reload', 'force=true&via=command&os_user=ada')).status).toBe(200)
     expect(state.asked).toEqual([{ force: true, by: { via: 'command', os_user: 'ada', address: '127.0.0.1' } }])
   })
 
-  it('answer so many requests of one address in a minute, and again in the next', async () => {
+  it('limit the requests of one address per minute', async () => {
     const { state, endpoints, send } = await start()
     const limit = endpoints.find(({ path }) => path === '/reload')?.limit as number
     for (let sent = 0; sent < limit; sent++) expect((await send('/reload', '')).status).toBe(200)

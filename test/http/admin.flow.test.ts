@@ -72,7 +72,7 @@ describe('the admin listener', () => {
     expect(lines.split('\n')).toContain('"keys":{"status":"up"}')
   })
 
-  it('tells what is down, and of an unknown error nothing', async () => {
+  it('reports what is down, without details of an unknown error', async () => {
     const { ready, report, get } = await start()
     const faults = { store: new Unavailable('store', 'no', 'refused') as Error | undefined }
     ready.register(check('store', () => (faults.store ? Promise.reject(faults.store) : Promise.resolve())))
@@ -87,7 +87,7 @@ describe('the admin listener', () => {
     expect((await get('/health/live')).status).toBe(200)
   })
 
-  it('counts a check that hangs as down, and gives it up', async () => {
+  it('counts a hanging check as down, and abandons it', async () => {
     const { ready, report } = await start()
     let given: AbortSignal | undefined
     ready.register(check('hsm', (signal) => ((given = signal), new Promise(() => undefined)), 10_000, 20))
@@ -97,7 +97,7 @@ describe('the admin listener', () => {
     expect(given?.aborted).toBe(true)
   })
 
-  it('believes no result for long', async () => {
+  it('does not reuse results for long', async () => {
     let now = 0
     const { ready, report } = await start(undefined, () => now)
     ready.register(check('keys', () => Promise.resolve(), 60_000, 1000))
@@ -109,7 +109,7 @@ describe('the admin listener', () => {
     })
   })
 
-  it('is red first when the process stops, and alive to the end', async () => {
+  it('turns not ready first when the process stops, and stays live to the end', async () => {
     const { ready, report, get } = await start()
     ready.register(check('keys', () => Promise.resolve()))
     await expect.poll(report).toMatchObject({ code: 200 })
@@ -118,7 +118,7 @@ describe('the admin listener', () => {
     expect((await get('/health/live')).status).toBe(200)
   })
 
-  it('wants its token, and tells nobody else anything', async () => {
+  it('requires its token, and reveals nothing without it', async () => {
     const { get } = await start('s3cret-token')
     for (const authorization of [
       undefined,
@@ -147,7 +147,7 @@ describe('the admin listener', () => {
     return { status: answer.statusCode, body: await text(answer) }
   }
 
-  it('HX05 without a token answers a Host of loopback alone, whatever a name has been made to point to', async () => {
+  it('HX05 without a token answers only a loopback Host, to resist DNS rebinding', async () => {
     const { ready, port } = await start()
     ready.register(check('keys', () => Promise.resolve()))
     const own = ['localhost', 'LOCALHOST:3001', '127.0.0.1', '127.0.0.1:3001', '127.8.9.1', '[::1]', '[::1]:3001']
@@ -167,7 +167,7 @@ describe('the admin listener', () => {
     }
   })
 
-  it('HX06 without a token answers no page', async () => {
+  it('HX06 without a token answers no web page', async () => {
     const { port } = await start()
     for (const site of ['cross-site', 'same-site', 'same-origin', '', 'None'])
       expect((await ask('/metrics', { 'sec-fetch-site': site }, { port })).status, site).toBe(403)
@@ -186,14 +186,14 @@ describe('the admin listener', () => {
     expect((await ask('/metrics', { host: 'signet' }, { socketPath })).status).toBe(200)
   })
 
-  it('has nothing else', async () => {
+  it('has no other routes', async () => {
     const { get } = await start()
     for (const path of ['/', '/health', '/health/ready/', '/token', '/metrics/', '/.env']) {
       expect((await get(path)).status).toBe(404)
     }
   })
 
-  it('has one check of a name', async () => {
+  it('allows one check per name', async () => {
     const { ready } = await start()
     ready.register(check('keys', () => Promise.resolve()))
     expect(() => ready.register(check('keys', () => Promise.resolve()))).toThrow('keys')

@@ -8,7 +8,7 @@ const last = 'GET /userinfo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 const bodies = (replies: string): readonly string[] => replies.match(/\{"n":\d+\}/g) ?? []
 
 describe('answers of one turn of the event loop', () => {
-  it('reach each its own client, however many there are', async () => {
+  it('each reach their own client, however many there are', async () => {
     let n = 0
     const { port } = await startUntilTestEnds({ endpoints: { userinfo: () => json(200, { n: n++ }) } })
     const clients = Array.from({ length: 11 }, () => raw(port, last))
@@ -16,14 +16,14 @@ describe('answers of one turn of the event loop', () => {
     expect(received.sort()).toEqual(Array.from({ length: 11 }, (_, index) => `{"n":${index}}`).sort())
   })
 
-  it('come in the order of the requests of their connection', async () => {
+  it('keep the order of the requests on their connection', async () => {
     let n = 0
     const { port } = await startUntilTestEnds({ endpoints: { userinfo: () => json(200, { n: n++ }) } })
     const replies = await raw(port, get('/userinfo').repeat(6) + last)
     expect(bodies(replies)).toEqual(Array.from({ length: 7 }, (_, index) => `{"n":${index}}`))
   })
 
-  it('are sent, and their connections closed behind them, when the stop begins before they are', async () => {
+  it('are sent before their connections close when a stop begins', async () => {
     let stopped: Promise<void> | undefined
     const server = await startFixture({
       endpoints: {

@@ -57,7 +57,7 @@ it('scripts of other origins may send any header to what they may read, document
   }
 })
 
-it('a query that means nothing is ignored, and one that the endpoint knows is refused', async () => {
+it('an unknown query is ignored, and a parameter of the endpoint in the query is refused', async () => {
   const authorization = basic(serviceClient)
   const endpoints: Readonly<Record<string, readonly [Record<string, string>, string]>> = {
     '/token': [{ grant_type: 'client_credentials' }, 'code'],
@@ -96,7 +96,7 @@ it('a query that means nothing is ignored, and one that the endpoint knows is re
 })
 
 it.each(['/', '/authorize', '/token', '/nowhere'])(
-  'cookies at %s get a page in a browser, which says what helps',
+  'oversized cookies at %s get a page with advice in a browser',
   async (path) => {
     const visit = (bytes: number, accept: string) => {
       const cookies = Array.from({ length: Math.ceil(bytes / 1000) }, (_, n) => `c${n}=${'x'.repeat(990)}`).join('; ')

@@ -35,7 +35,7 @@ describe('many requests in one packet', () => {
     ['without a Host', 'GET /jwks.json HTTP/1.1\r\n\r\n'],
     ['that expect what nobody knows', 'GET /jwks.json HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'],
     ['to nowhere', 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ])('of more than ten %s none is served beyond, and the connection is closed', async (_, request) => {
+  ])('of more than ten %s the rest are not served, and the connection is closed', async (_, request) => {
     const before = served()
     const text = await raw(server.port, request.repeat(1000) + last)
     expect(answers(text).length).toBeLessThanOrEqual(10)
@@ -58,7 +58,7 @@ describe('a body in pieces', () => {
   const head = (path: string): string =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${formType}\r\nTransfer-Encoding: chunked\r\n\r\n`
 
-  it.each(['/token', '/authorize', '/interaction/a/login'])('of one byte is read at %s', async (path) => {
+  it.each(['/token', '/authorize', '/interaction/a/login'])('of one byte are read at %s', async (path) => {
     const text = await raw(
       server.port,
       `${head(path)}${[...'username=alice'].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`,
@@ -68,7 +68,7 @@ describe('a body in pieces', () => {
   })
 
   it.each(['/token', '/authorize', '/interaction/a/login'])(
-    'of one byte ends the connection when there are thousands at %s',
+    'of one byte end the connection when there are thousands at %s',
     async (path) => {
       expect(await raw(server.port, `${head(path)}1\r\na\r\n1\r\n=\r\n${'1\r\nb\r\n'.repeat(5000)}0\r\n\r\n`)).toBe('')
       await expectGood(server.origin)
@@ -83,7 +83,7 @@ it('a request without a Host is refused (RFC 9112 §3.2), unless it is HTTP/1.0'
   expect(await raw(server.port, 'GET /jwks.json HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-it('an expectation that nobody knows is overlooked (RFC 9110 §10.1.1)', async () => {
+it('an unknown expectation is ignored (RFC 9110 §10.1.1)', async () => {
   const text = await raw(server.port, 'GET /jwks.json HTTP/1.1\r\nHost: x\r\nExpect: x\r\nConnection: close\r\n\r\n')
   expect(text).toMatch(/^HTTP\/1\.1 200 /)
 })

@@ -191,7 +191,7 @@ const expectSilence = (where: string, text: string, { secrets }: Session): void 
 const pathless = (text: string): string => text.replaceAll(`/${mark}-path`, '')
 
 describe('canaries in every secret of a session', () => {
-  it('are in no line of a log that redacts nothing, in no audit line, in no refusal', async () => {
+  it('are in no line of an unredacted log, no audit line and no refusal', async () => {
     const lines: unknown[] = []
     const capture =
       (level: string) =>
@@ -218,7 +218,7 @@ describe('canaries in every secret of a session', () => {
     expectSilence('audit', await readFile(join(deployment.directory, 'audit.jsonl'), 'utf8'), session)
   })
 
-  it('would be seen: the search finds a canary that is logged', () => {
+  it('would be found: the search detects a logged canary', () => {
     const session: Session = { secrets: new Set(['opaque-token-of-256-bits']), refusals: [] }
     expect(() => expectSilence('log', 'a line with canary-x', session)).toThrow()
     expect(() => expectSilence('log', 'a line with ue-token-of-256-bits', session)).toThrow()

@@ -53,7 +53,7 @@ describeWith('openssl', 'a renewed certificate', () => {
     return cli.serve(['start', '--config', 'signet.yaml'])
   }
 
-  it('is shown to new connections after a reload, on every listener, and nobody is cut off', async () => {
+  it('is used for new connections after a reload, on every listener, without closing others', async () => {
     const service = await serve()
     const open = connect({ port: Number(new URL(service.public).port), host: '127.0.0.1', rejectUnauthorized: false })
     await new Promise((resolve) => open.once('secureConnect', resolve))
@@ -67,7 +67,7 @@ describeWith('openssl', 'a renewed certificate', () => {
     open.destroy()
   })
 
-  it('that does not belong to its key is refused by name, and the one before stays', async () => {
+  it('that does not match its key is refused by name, and the previous one stays', async () => {
     const service = await serve()
     await use('second', 'first')
     service.child.kill('SIGHUP')
@@ -75,7 +75,7 @@ describeWith('openssl', 'a renewed certificate', () => {
     for (const url of [service.public, service.admin]) expect(await shown(url)).toBe('first')
   })
 
-  it('is shown by every worker, and by the process above them', async () => {
+  it('is used by every worker, and by their parent process', async () => {
     const service = await serve(2)
     await use('second')
     service.child.kill('SIGHUP')
@@ -83,7 +83,7 @@ describeWith('openssl', 'a renewed certificate', () => {
     for (let connection = 0; connection < 8; connection++) expect(await shown(service.public)).toBe('second')
   })
 
-  it('taken away or added still needs a restart', async () => {
+  it('added or removed still needs a restart', async () => {
     const service = await serve()
     const text = await readFile(join(cli.folder, 'signet.yaml'), 'utf8')
     await writeFile(join(cli.folder, 'signet.yaml'), text.replace(`listen: { tls: ${tls},`, 'listen: {'))
@@ -91,7 +91,7 @@ describeWith('openssl', 'a renewed certificate', () => {
     await expect.poll(() => service.output()).toMatch(/listen\.tls: differs from the running configuration and needs/)
   })
 
-  it('has its end in the metrics, before and after', async () => {
+  it('has its expiry in the metrics, before and after', async () => {
     const config = served().replace(`admin: { tls: ${tls},`, 'admin: {')
     await cli.write('signet.yaml', config)
     const service = await cli.serve(['start', '--config', 'signet.yaml'])

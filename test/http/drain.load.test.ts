@@ -41,7 +41,7 @@ const askToken = (service: Service, agent: Agent): Promise<IncomingMessage> =>
 const isReady = async (service: Service): Promise<boolean> => (await fetch(`${service.admin}/health/ready`)).ok
 
 describe('F31: SIGTERM under load', () => {
-  it('fails no request of clients that keep connections open and heed that it is not ready', async () => {
+  it('fails no request of clients that keep connections open and heed readiness', async () => {
     const service = await serve(2, 'load')
     const agent = new Agent({ keepAlive: true, maxSockets: 8 })
     const balancer = { sends: true }
@@ -81,7 +81,7 @@ describe('F31: SIGTERM under load', () => {
     expect(answers.filter(({ close, afterSignal }) => close && !afterSignal).length).toBeLessThanOrEqual(8)
   })
 
-  it('finishes what is in flight, and takes nothing new', async () => {
+  it('finishes requests in flight, and accepts no new ones', async () => {
     const service = await serve(0, 'flight')
     const { hostname, port } = new URL(service.public)
     const slow = connect(Number(port), hostname)

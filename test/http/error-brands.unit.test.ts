@@ -11,7 +11,7 @@ describe.each([
   ['signet.Unavailable', Unavailable, new Unavailable('store', 'no', 'own')],
   ['signet.KeyRefused', KeyRefused, new KeyRefused('own')],
 ] as const)('%s', (name, constructor, own) => {
-  it('is known by its brand, whichever copy of the package made it', () => {
+  it('is recognised by its brand, whichever copy of the package created it', () => {
     expect(own).toBeInstanceOf(constructor)
     expect(foreign(name)).toBeInstanceOf(constructor)
   })

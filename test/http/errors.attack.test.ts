@@ -18,8 +18,8 @@ beforeAll(async () => {
 afterAll(() => server.close(1000))
 afterEach(() => expectGood(server.origin))
 
-describe('HT13 and HT14: what errors reveal, and to whom', () => {
-  it('a bug tells nothing', async () => {
+describe('HT13 and HT14: what errors reveal', () => {
+  it('a bug reveals nothing', async () => {
     for (const path of ['/jwks.json', '/interaction/a/consent']) {
       const reply = await fetch(`${server.origin}${path}`)
       expect(reply.status).toBe(500)
@@ -46,7 +46,7 @@ describe('HT13 and HT14: what errors reveal, and to whom', () => {
     }
   })
 
-  it('a caller cannot choose the request id, nor put a query or an id of ours into the log', async () => {
+  it('a caller cannot choose the request id, nor put a query or one of our ids into the log', async () => {
     const reply = await fetch(`${server.origin}/authorize?code=canary-log`, {
       headers: { 'x-request-id': 'canary-log' },
     })

@@ -45,7 +45,7 @@ const send = ({ method, target, headers, body }: Fuzzed) =>
 
 describe(`${runs} requests of any kind`, () => {
   it(
-    'never cause a 5xx, tell nothing of the inside, and leave the service as it was',
+    'never cause a 5xx, reveal no internals, and leave the service unchanged',
     async () => {
       let count = 0
       const statuses = new Map<number, number>()

@@ -100,13 +100,13 @@ describe('handshakes of one address', () => {
     expect(await isTurnedAway(port, usual)).toBe(false)
   })
 
-  it('that end before they are over are turned away, too', async () => {
+  it('that are aborted are turned away, too', async () => {
     const { port } = await start()
     const cutter = await startCutter(port, 20_000)
     expect(await countAdmitted(() => isTurnedAway(cutter, long))).toBeLessThan(20)
   })
 
-  it('with a usual chain, or none, pass however many they are', async () => {
+  it('with an ordinary chain, or none, are accepted however many there are', async () => {
     const { port } = await start()
     expect(await countAdmitted(() => isTurnedAway(port, usual))).toBe(300)
     expect(await isTurnedAway(port, { cert: '', key: '' })).toBe(false)

@@ -79,7 +79,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
   })
   afterAll(() => cli[Symbol.asyncDispose]())
 
-  it('is a file that haproxy accepts', () => {
+  it('is accepted by haproxy', () => {
     const { status, stderr } = spawnSync(haproxy, ['-c', '-f', haproxyFile], {
       env: haproxyEnvironment(balancing()),
       encoding: 'utf8',
@@ -129,7 +129,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
     })
   })
 
-  it('leaves it to the replicas to refuse when none is ready', async () => {
+  it('lets the replicas refuse when none is ready', async () => {
     // With a wrong token no replica can say that it is.
     await behindProxy('wrong', async () => {
       await expect.poll(async () => (await askToken()).status, { timeout: 60_000 }).toBe(200)

@@ -69,7 +69,7 @@ describe('HT01 and HT12: only a form in UTF-8 is read', () => {
   )
 })
 
-describe('HT02 and HT03: brackets and magic names mean nothing', () => {
+describe('HT02 and HT03: brackets and magic names are ignored', () => {
   it.each(['/token', '/authorize'])('at %s', async (path) => {
     const body = 'code[$ne]=&client_id[$gt]=1&__proto__[x]=1&__proto__=2&constructor[prototype][x]=1&a.b=1&a[]=1&a[0]=2'
     const reply = await post(path, formType, body)
@@ -98,7 +98,7 @@ describe('HT04: many parameters', () => {
     expect([200, 400, 431]).toContain(query.status)
   })
 
-  it('separators alone are nothing', async () => {
+  it('only separators count as no parameters', async () => {
     const reply = await post('/token', formType, '&'.repeat(60_000))
     expect(await reply.json()).toMatchObject({ form: {} })
   })
@@ -149,7 +149,7 @@ describe('HT05: large and lying bodies', () => {
     expect(await raw(server.port, head)).toMatch(/^HTTP\/1\.1 413 [^]*"error":"invalid_request"/)
   })
 
-  it('what follows a body that is longer than it says is no request', async () => {
+  it('bytes beyond the declared length of a body are not a request', async () => {
     const text = await raw(
       server.port,
       `POST /token HTTP/1.1\r\nHost: x\r\nContent-Type: ${formType}\r\nContent-Length: 3\r\n\r\na=1&b=2 and so on\r\n\r\n`,
@@ -173,7 +173,7 @@ describe('HT05: large and lying bodies', () => {
     expect(server.log.lines.slice(before).filter((line) => line.level === 'error')).toEqual([])
   })
 
-  it('a body where none belongs is not read', async () => {
+  it('a body is not read where none is expected', async () => {
     const text = await raw(
       server.port,
       'GET /.well-known/openid-configuration HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n',
@@ -194,7 +194,7 @@ describe('HT06: nothing is inflated', () => {
     expect(await raw(server.port, head)).toMatch(/^HTTP\/1\.1 415 /)
   })
 
-  it('identity is no coding', async () => {
+  it('identity is not a content coding', async () => {
     expect((await post('/token', formType, 'a=1', { 'content-encoding': 'Identity' })).status).toBe(200)
   })
 })

@@ -37,7 +37,7 @@ describe('HT07: clients that are slow', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('a connection on which nothing moves is closed', async () => {
+  it('a stalled connection is closed', async () => {
     const { port } = await startUntilTestEnds({
       limits: { idleTimeout: 100 },
       endpoints: { keySet: () => new Promise(() => undefined) },
@@ -111,7 +111,7 @@ describe('the deadline of a request', () => {
 })
 
 describe('a graceful stop', () => {
-  it('finishes what is in flight, with Connection: close, and accepts no more', async () => {
+  it('finishes requests in flight with Connection: close, and accepts no more', async () => {
     let arrived = (): void => undefined
     let release = (): void => undefined
     const inside = new Promise<void>((resolve) => (arrived = resolve))
@@ -141,7 +141,7 @@ describe('a graceful stop', () => {
     await closing
   })
 
-  it('cuts what outlasts the grace', async () => {
+  it('closes connections that outlast the grace period', async () => {
     let arrived = (): void => undefined
     const inside = new Promise<void>((resolve) => (arrived = resolve))
     const server = await startUntilTestEnds({

@@ -46,7 +46,7 @@ describe('a signer that fails', () => {
   })
 
   it.each(['unavailable', 'throw', 'refuse', 'hang'])(
-    'SF03 %s: 503, and neither the code nor the refresh token is burnt',
+    'SF03 %s: 503, and neither the code nor the refresh token is consumed',
     async (word) => {
       const { code, grantId } = await host.mint.code()
       const { token } = await host.mint.refreshToken()
@@ -116,7 +116,7 @@ describe('a store that fails', () => {
     },
   )
 
-  it('SF01 a client or an account that cannot be looked up is not one that is unknown', async () => {
+  it('SF01 a failed lookup of a client or an account is not treated as unknown', async () => {
     const stored = { client_id: 'in-the-store', client_secret: 'x' }
     const { code } = await host.mint.code({ subject: 'in-the-store' })
     expectOutage(await during('clients.find', 'before', () => host.redeem(code, {}, stored)))
@@ -186,7 +186,7 @@ describe('an audit log that cannot be written', () => {
   })
   afterAll(() => host[Symbol.asyncDispose]())
 
-  it('F34 a signature that cannot be recorded is not given away, and burns nothing', async () => {
+  it('F34 a signature that cannot be recorded is not released, and consumes nothing', async () => {
     const { code } = await host.mint.code()
     const { token } = await host.mint.refreshToken()
     lost.add('token.signed')
@@ -197,7 +197,7 @@ describe('an audit log that cannot be written', () => {
     expect((await host.refresh(token)).status).toBe(200)
   })
 
-  it('F34 tokens that cannot be recorded are not given away', async () => {
+  it('F34 tokens that cannot be recorded are not released', async () => {
     const { code } = await host.mint.code()
     const { token } = await host.mint.refreshToken()
     lost.add('token.issued')
@@ -213,7 +213,7 @@ describe('an audit log that cannot be written', () => {
     expectOutage(await host.redeem('x'.repeat(43)))
   })
 
-  it('AN16 a refusal of anyone else that cannot be recorded is a refusal', async () => {
+  it('AN16 a refusal of an unauthenticated caller that cannot be recorded stays a refusal', async () => {
     lost.add('token.refused').add('client.refused').add('userinfo.refused')
     const wrong = { ...webClient, client_secret: 'wrong' }
     expectRefusal(await host.redeem('x'.repeat(43), {}, wrong), 401, 'invalid_client')

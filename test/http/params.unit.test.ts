@@ -6,7 +6,7 @@ import { checkNoneRepeated, parseParameters } from '../../core/oauth/requests/pa
 const values = (text: string): Record<string, string> => Object.fromEntries(parseParameters(text).values)
 
 describe('parameters', () => {
-  it('are flat strings, decoded once', () => {
+  it('are flat strings, decoded exactly once', () => {
     expect(values('a=1&b=x+y&c=%2B%26%3D&d[e]=%C3%A9&f=a=b&%61%62=%2541')).toEqual({
       a: '1',
       b: 'x y',
@@ -21,7 +21,7 @@ describe('parameters', () => {
     expect(values('a=&b&c=1&&=&')).toEqual({ c: '1' })
   })
 
-  it('that came twice are reported, with or without a value, in any spelling (RFC 6749 §3.2)', () => {
+  it('that are repeated are reported, with or without a value, in any spelling (RFC 6749 §3.2)', () => {
     for (const text of ['a=1&a=2', 'a=1&a=1', 'a=&a=1', 'a=1&a', 'a=1&%61=2']) {
       expect([...parseParameters(text).repeated], text).toEqual(['a'])
       expect(() => checkNoneRepeated(parseParameters(text)), text).toThrow(OAuthError)
@@ -30,7 +30,7 @@ describe('parameters', () => {
     expect(checkNoneRepeated(parseParameters('a=1&A=2')).size).toBe(2)
   })
 
-  it('are 100 at most', () => {
+  it('are limited to 100', () => {
     expect(Object.keys(values(Array.from({ length: 100 }, (_, index) => `p${index}=1`).join('&')))).toHaveLength(100)
     expect(() => parseParameters('a=1&'.repeat(101))).toThrow('too many')
   })
@@ -42,7 +42,7 @@ describe('parameters', () => {
     },
   )
 
-  it('come out as URLSearchParams writes them', () => {
+  it('match what URLSearchParams writes', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((value) => !value.includes('\0'))
     fc.assert(
       fc.property(fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 20 }), (pairs) => {

@@ -92,7 +92,7 @@ const places: Readonly<Record<string, () => string>> = {
 describe.each(Object.keys(places))('%s', (path) => {
   const good = () => places[path]!()
 
-  it.each(['GET', 'POST'])('takes odd names and values, by %s', async (method) => {
+  it.each(['GET', 'POST'])('accepts unusual names and values, by %s', async (method) => {
     for (const one of odd)
       for (const sent of [one, `${good()}&${one}=b`, `${good()}&state=${one}`]) {
         const url = `${server.issuer}${path}`
@@ -109,7 +109,7 @@ describe.each(Object.keys(places))('%s', (path) => {
   })
 })
 
-it('a state comes back as it was, and is nothing but a state', async () => {
+it('a state is returned unchanged, and cannot add parameters', async () => {
   const agent = new UserAgent()
   await agent.authorize(authorizeUrl(server.issuer), person)
   for (const state of ['€', 'ü', '\r\nX: 1', 'a&code=b', '#', ' + ', '%', '"><script>', '\u2028', '🔑', "'*()~"]) {
@@ -142,7 +142,7 @@ describe('[LO08] a form for /logout that another site posts', () => {
       body: new URLSearchParams(form),
     })
 
-  it('is sent again by a page, with the cookies that it came without, and no hint in an address', async () => {
+  it('is sent again by a page, with the missing cookies, and with no hint in a URL', async () => {
     const agent = new UserAgent()
     const idToken = await signIn(agent)
     const sent = { id_token_hint: idToken, post_logout_redirect_uri: after, more: 'x' }
@@ -160,7 +160,7 @@ describe('[LO08] a form for /logout that another site posts', () => {
     expect(await askSilently(server.issuer, agent)).toBe('login_required')
   })
 
-  it('is asked again by GET without a hint', async () => {
+  it('is repeated as GET without a hint', async () => {
     const form = { client_id: 'web', post_logout_redirect_uri: after, state: 'a b&c=€' }
     const body = new URLSearchParams({ ...form, more: 'x' })
     const at = `${server.issuer}/logout`

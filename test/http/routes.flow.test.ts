@@ -69,7 +69,7 @@ describe('the route table', () => {
     expect(await reply.text()).toBe('')
   })
 
-  it('tells a bug, an outage and a refusal apart', async () => {
+  it('distinguishes a bug, an outage and a refusal', async () => {
     const bug = await fetch(`${server.origin}/jwks.json`)
     expect([bug.status, await bug.json()]).toEqual([
       500,
@@ -96,7 +96,7 @@ describe('the route table', () => {
     )
   })
 
-  it('says HTTP/1.1 in one write', async () => {
+  it('writes an HTTP/1.1 answer at once', async () => {
     const text = await raw(server.port, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(text).toMatch(/<h1>Signet<\/h1>$/)

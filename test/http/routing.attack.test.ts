@@ -60,7 +60,7 @@ describe('AZ31: a path is matched exactly', () => {
     '/__proto__',
     '/constructor',
     '/toString',
-  ])('%s is nowhere', async (target) => {
+  ])('%s is not found', async (target) => {
     expect(await get(target)).toMatch(/^HTTP\/1\.1 (404|400) /)
     expect(await get(`${target}?client_id=x`)).toMatch(/^HTTP\/1\.1 (404|400) /)
   })
@@ -94,7 +94,7 @@ describe('AZ33: other methods', () => {
     }
   })
 
-  it('OPTIONS where no other origin has business, GET at /token, CONNECT', async () => {
+  it('OPTIONS without CORS, GET at /token, CONNECT', async () => {
     expect(await send('OPTIONS /authorize HTTP/1.1\r\nHost: x')).toMatch(/^HTTP\/1\.1 405 /)
     expect(await send('OPTIONS /interaction/a/consent HTTP/1.1\r\nHost: x')).toMatch(/^HTTP\/1\.1 405 /)
     expect(await send('OPTIONS * HTTP/1.1\r\nHost: x')).toMatch(/^HTTP\/1\.1 404 /)
@@ -103,7 +103,7 @@ describe('AZ33: other methods', () => {
     expect(await send('CONNECT evil.example:443 HTTP/1.1\r\nHost: x')).not.toContain(' 200 ')
   })
 
-  it('a method override means nothing', async () => {
+  it('a method override is ignored', async () => {
     const text = await send(
       'POST /token HTTP/1.1\r\nHost: x\r\nX-HTTP-Method-Override: DELETE\r\nContent-Type: application/x-www-form-urlencoded',
       'Content-Length: 0\r\n',
@@ -126,7 +126,7 @@ describe('AZ19 and header floods', () => {
   })
 })
 
-describe('HT08: the Host header is nobody', () => {
+describe('HT08: the Host header is ignored', () => {
   it.each([
     ['/.well-known/openid-configuration', 'Host: evil.example'],
     ['/.well-known/openid-configuration', 'Host: evil.com:x@id.example'],
@@ -148,20 +148,20 @@ describe('HT08: the Host header is nobody', () => {
     expect(text).not.toContain('evil')
   })
 
-  it('other targets lead nowhere', async () => {
+  it('other request targets are refused', async () => {
     for (const target of ['ftp://evil.example/token', 'http:/token', 'evil.example/token', 'javascript:1']) {
       expect(await get(target)).toMatch(/^HTTP\/1\.1 40[04] /)
     }
   })
 
-  it('two are refused, as are none', async () => {
+  it('two Host headers are refused, as are none', async () => {
     expect(await send('GET / HTTP/1.1\r\nHost: id.example\r\nhOST: evil.example')).toMatch(/^HTTP\/1\.1 400 /)
     expect(await send('GET / HTTP/1.1\r\nX: y')).toMatch(/^HTTP\/1\.1 400 /)
   })
 })
 
 describe('HT09: X-Forwarded-For', () => {
-  it('means nothing from a peer that is not trusted', async () => {
+  it('is ignored from an untrusted peer', async () => {
     for (const value of ['203.0.113.9', `${'1.2.3.4, '.repeat(1000)}203.0.113.9`, ','.repeat(10_000)]) {
       const text = await send(`GET /userinfo HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${value}`)
       expect(text).toContain('"address":"127.0.0.1"')
@@ -278,8 +278,8 @@ describe('UI06: other origins', () => {
   })
 })
 
-describe('SI05: a cookie name that came twice', () => {
-  it('is no cookie', async () => {
+describe('SI05: a repeated cookie name', () => {
+  it('is not a cookie', async () => {
     const cookie = (value: string) => send(`GET /userinfo HTTP/1.1\r\nHost: x\r\n${value}`)
     expect(await cookie('Cookie: a=1; sid=good; b=2')).toContain('"cookie":"good"')
     expect(await cookie('Cookie: sid=good; sid=evil')).toContain('"cookie":null')

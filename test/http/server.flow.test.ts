@@ -19,7 +19,7 @@ const text = async (message: IncomingMessage): Promise<string> => {
 }
 
 describe('an issuer with a path', () => {
-  it('has everything under it, and discovery in both forms', async () => {
+  it('serves everything under it, with discovery in both forms', async () => {
     const { origin } = await startUntilTestEnds({ issuer: 'https://bank.example/op' })
     for (const path of [
       '/op/.well-known/openid-configuration',
@@ -69,7 +69,7 @@ describe('the security headers of pages', () => {
     expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/)
   })
 
-  it('leave a policy of the page in place', async () => {
+  it('keep a policy of the page', async () => {
     const own = "default-src 'none'; script-src 'sha256-x'"
     const { origin } = await startUntilTestEnds({
       endpoints: {
@@ -87,7 +87,7 @@ describe('the security headers of pages', () => {
 })
 
 describe('a trusted proxy', () => {
-  it('tells the address from the right', async () => {
+  it('determines the address from the right', async () => {
     const { port } = await startUntilTestEnds({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8', '2001:db8::/32'] })
     const address = async (forwarded: string): Promise<string | undefined> => {
       const reply = await raw(
@@ -111,13 +111,13 @@ describe('a trusted proxy', () => {
     expect(await address(`6.6.6.6, ${'10.1.1.1, '.repeat(100)}10.1.1.1`)).toBe('10.1.1.1')
   })
 
-  it('is one of those that are listed', async () => {
+  it('must be listed', async () => {
     const { port } = await startUntilTestEnds({ trustedProxies: ['10.0.0.0/8', 'unix'] })
     const head = 'GET /userinfo HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n'
     expect(await raw(port, head)).toContain('"address":"127.0.0.1"')
   })
 
-  it('that is no address range is refused', async () => {
+  it('that is not an address range is refused', async () => {
     for (const range of ['10.0.0.0/33', 'proxy.example', '10.0.0.0/x', '', '::1/129', '10.0.0.0/']) {
       await expect(startFixture({ trustedProxies: [range] }), range).rejects.toThrow(TypeError)
     }
@@ -135,7 +135,7 @@ describe('a unix socket', () => {
     return text(message)
   }
 
-  it('serves, with mode 0660, and goes away at the stop', async () => {
+  it('serves, with mode 0660, and is removed at shutdown', async () => {
     const path = join(directory, 'a.sock')
     const server = await startFixture({ host: path })
     expect(server.url).toBe(`unix:${path}`)
@@ -151,7 +151,7 @@ describe('a unix socket', () => {
     expect(await getOver(path, { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' })).toContain('"address":"203.0.113.9"')
   })
 
-  it('replaces what a killed process left, and nothing else', async () => {
+  it('replaces only the socket of a killed process', async () => {
     const path = join(directory, 'c.sock')
     const other = createServer().listen(path)
     await once(other, 'listening')

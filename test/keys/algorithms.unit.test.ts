@@ -23,7 +23,7 @@ import { membersOf } from '../../libraries/verify/public-jwk.js'
 import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
 
 describe('the table of algorithms', () => {
-  it('has the seven algorithms of this product and no other', () => {
+  it('has exactly the seven algorithms of this product', () => {
     expect(allAlgorithms).toEqual(['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'])
     for (const name of ['HS256', 'none', 'ES512', 'RSA-OAEP', 'toString', '__proto__', '', 'es256', 1, null, ['ES256']])
       expect(isJwsAlg(name)).toBe(false)
@@ -54,7 +54,7 @@ describe('the table of algorithms', () => {
     }
   })
 
-  it('has what a configuration may name, and purposes of keys are the same on both sides', () => {
+  it('matches the algorithms and key purposes of the configuration', () => {
     expect(signingAlgs).toEqual(allAlgorithms)
     expectTypeOf<(typeof signingAlgs)[number]>().toEqualTypeOf<JwsAlg>()
     expectTypeOf<(typeof keyPurposes)[number]>().toEqualTypeOf<KeyPurpose>()
@@ -118,7 +118,7 @@ describe('the compact serializer (RFC 7515 §7.1)', () => {
     expect(serialize(input, Buffer.from('signature'))).toBe(`${input}.c2lnbmF0dXJl`)
   })
 
-  it('takes a signature that is a part of a larger buffer', () => {
+  it('accepts a signature that is part of a larger buffer', () => {
     const pool = createHash('sha512').update('pool').digest()
     const part = new Uint8Array(pool.buffer, pool.byteOffset + 3, 32)
     expect(serialize('a.b', part)).toBe(`a.b.${Buffer.from(part).toString('base64url')}`)

@@ -7,7 +7,7 @@ const circuit = () => {
 }
 
 describe('a circuit', () => {
-  it('opens after failures in a row, and an answer between them restarts the count', () => {
+  it('opens after consecutive failures; an answer in between restarts the count', () => {
     const { seen, circuit: one } = circuit()
     one.failed(1)
     one.failed(1)
@@ -21,7 +21,7 @@ describe('a circuit', () => {
     expect(seen).toEqual(['open'])
   })
 
-  it('is closed by a proof alone, not by an answer that comes late', () => {
+  it('is closed only by a probe, not by a late answer', () => {
     const { seen, circuit: one } = circuit()
     one.failed(3)
     one.answered()

@@ -123,7 +123,7 @@ describe('compact JWS (RFC 7515 §7.1)', () => {
     expect(parseCompactJws(text)).toBeUndefined()
   })
 
-  it('a header that comes again is read alike, cannot be changed in between, and vouches for no other', () => {
+  it('a repeated header is read alike, cannot be changed in between, and does not affect another one', () => {
     const jwk = { kty: 'EC', key_ops: ['verify'] }
     const bound = b64(JSON.stringify({ alg: 'ES256', jwk }))
     const read = () => parseCompactJws(`${bound}.${payload}.${signature}`)?.header as Record<string, unknown>
@@ -136,7 +136,7 @@ describe('compact JWS (RFC 7515 §7.1)', () => {
     expect(parseCompactJws(`${b64('{"crit":[]}')}.${payload}.${signature}`)).toBeUndefined()
   })
 
-  it('every one of more headers than are remembered is read as it is', () => {
+  it('more headers than the cache holds are each read correctly', () => {
     const kids = Array.from({ length: 2500 }, (_, index) => String(index))
     for (const kid of [...kids, ...kids]) {
       const text = `${b64(JSON.stringify({ alg: 'ES256', kid }))}.${payload}.${signature}`
@@ -154,7 +154,7 @@ describe('compact JWS (RFC 7515 §7.1)', () => {
     )
   })
 
-  it('8 KiB is the limit', () => {
+  it('the limit is 8 KiB', () => {
     const sized = (length: number) => {
       const body = b64(JSON.stringify({ a: 'x'.repeat(length) }))
       return `${header}.${body}.${signature}`
@@ -165,7 +165,7 @@ describe('compact JWS (RFC 7515 §7.1)', () => {
     expect(parseCompactJws('a'.repeat(10_000_000))).toBeUndefined()
   })
 
-  it('no two texts are one token', () => {
+  it('no two texts are the same token', () => {
     const edit = fc.tuple(
       fc.nat(good.length),
       fc.constantFrom('', '=', ' ', '\n', '.', 'A', 'B', '_', '-', '+', '/'),

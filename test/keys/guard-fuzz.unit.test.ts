@@ -48,7 +48,7 @@ describe('the guard under fuzzing', () => {
     )
   })
 
-  it('refuses arbitrary members under the names that mean something', () => {
+  it('refuses arbitrary values of known members', () => {
     const member = fc.oneof(
       fc.string(),
       fc.base64String(),
@@ -63,7 +63,7 @@ describe('the guard under fuzzing', () => {
     )
   })
 
-  it('a good key with one member changed, added or taken is refused or the same key', () => {
+  it('a valid key with one member changed, added or removed is refused or the same key', () => {
     const change = fc.oneof(fc.jsonValue(), fc.string(), fc.base64String())
     fc.assert(
       fc.property(fc.constantFrom(...good), fc.constantFrom(...names), fc.option(change), (jwk, name, value) => {
@@ -79,7 +79,7 @@ describe('the guard under fuzzing', () => {
     )
   })
 
-  it('a good key with one character changed is refused or another key', () => {
+  it('a valid key with one character changed is refused or a different key', () => {
     const edit = fc.record({
       at: fc.nat(400),
       put: fc.oneof(

@@ -36,7 +36,7 @@ const withLastBit = (text: string | undefined): string => {
   return (text ?? '').slice(0, -1) + (alphabet[last | 1] ?? '')
 }
 
-describe('good keys', () => {
+describe('valid keys', () => {
   it.each([
     ['P-256', p256, 'ES256', 8],
     ['P-384', p384, 'ES384', 8],
@@ -95,7 +95,7 @@ describe('spellings (one key, one thumbprint)', () => {
     expect(refusal(jwk)).toMatch(/spelling|exponent|modulus/)
   })
 
-  it('and Node and jose do import them, which is why', async () => {
+  it('Node and jose import them, so the guard is needed', async () => {
     const imported = spellings.slice(0, 4).map(([, jwk]) => createPublicKey({ key: jwk, format: 'jwk' }))
     for (const key of imported) expect(key.export({ format: 'jwk' })).toEqual(ecKey)
     await expect(importJWK(spellings[0]?.[1] as never, 'ES256')).resolves.toBeDefined()
@@ -137,7 +137,7 @@ describe('members', () => {
     expect(refusal({ ...ecKey, ...more })).toBe('use')
   })
 
-  it('an algorithm that the door does not allow is refused, by alg and by type', () => {
+  it('an algorithm that the caller does not allow is refused, by alg and by type', () => {
     expect(refusal({ ...rsaKey, alg: 'RS512' }, ['PS256'])).toBe('use')
     expect(refusal({ ...rsaKey, alg: 'PS256' }, ['PS256'])).toBe('accepted')
     expect(refusal(rsaKey, ['ES256', 'EdDSA'])).toBe('type')
@@ -175,7 +175,7 @@ describe('members', () => {
     for (const kid of [1, null, [], {}, 'x'.repeat(257)]) expect(refusal({ ...ecKey, kid })).toBe('shape')
   })
 
-  it('a prototype gives a key nothing', () => {
+  it('members of a prototype are ignored', () => {
     expect(refusal(Object.create(ecKey))).toBe('type')
     expect(
       refusal(

@@ -58,21 +58,21 @@ describe('the plan of keys', () => {
     expect(warnings).toEqual([])
   })
 
-  it('shows who signs in each interval: the first listed active key', () => {
+  it('shows which key signs in each interval: the first listed active key', () => {
     expect(plan(rotation).signing).toEqual([
       { purpose: 'access_token', alg: 'ES256', from: now, until: at(5), kid: 'a' },
       { purpose: 'access_token', alg: 'ES256', from: at(5), until: Infinity, kid: 'b' },
     ])
   })
 
-  it('shows until when each is published', () => {
+  it('shows how long each is published', () => {
     expect(plan(rotation).published).toEqual([
       { kid: 'b', state: 'next', until: Infinity },
       { kid: 'a', state: 'active', until: at(11) },
     ])
   })
 
-  it('covers what id_tokens and clients are signed with', () => {
+  it('covers the algorithms of id_tokens and clients', () => {
     const algs = { id_token_signed_response_alg: 'RS256', userinfo_signed_response_alg: 'ES256' }
     const clients = [{ client_id: 'x', ...algs, introspection_signed_response_alg: 'EdDSA' }]
     const answers = key('e', { alg: 'EdDSA', purposes: ['introspection'] })
@@ -136,11 +136,11 @@ describe('the plan of keys', () => {
     expect(plan(keys, publications).warnings).toContain(warning)
   })
 
-  it('says nothing of a key that may sign early', () => {
+  it('does not warn about a key that may sign early', () => {
     expect(plan([key('b', { allow_early: true }), key('a', { not_after: at(5) })], [known('a')]).warnings).toEqual([])
   })
 
-  it('says nothing of a key that waits already, and is what it was', () => {
+  it('does not warn about an unchanged key that already waits', () => {
     const waiting = key('b', { not_before: at(0.25) })
     const { alg, signer, purposes } = waiting
     // Published with the time until which it was held back.
@@ -153,7 +153,7 @@ describe('the plan of keys', () => {
       ])
   })
 
-  it('says nothing of the first start', () => {
+  it('does not warn at the first start', () => {
     expect(plan([key('a')], []).warnings).toEqual([])
   })
 })

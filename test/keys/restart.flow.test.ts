@@ -64,7 +64,7 @@ it('a key that was removed by a restart is reported once, causes a warning, and 
   await run(async (server) => expect(await signs(server)).toBe('b'))
 })
 
-it('of a key that has never signed, or is gone, nothing is warned; an end that comes too early is', async () => {
+it('warns about an end that is too early, but not about a key that never signed or is gone', async () => {
   const next = key('next', { not_before: iso(start + 9 * hour) })
   const { edit, run, time, warnings } = await prepare(key('a'), key('old', { not_after: iso(start + minute) }), next)
   await run(async (server) => expect(await server.kids()).toEqual(['a', 'old', 'next']))
@@ -77,7 +77,7 @@ it('of a key that has never signed, or is gone, nothing is warned; an end that c
   expect(warnings).toEqual([expect.stringContaining('"message":"a would be published only until ')])
 })
 
-it('TK12 what a key signed is believed after the purpose was taken from it, over restarts, and until it has run out', async () => {
+it('TK12 a token stays valid until it expires after its key loses the purpose, also over restarts', async () => {
   const { edit, run, time } = await prepare(key('a', { allow_early: true }))
   const narrow = key('a', { purposes: ['userinfo'], allow_early: true })
   const b = key('b', { allow_early: true })
@@ -104,7 +104,7 @@ it('TK12 what a key signed is believed after the purpose was taken from it, over
   })
 })
 
-it('a replica that started with another file does not have the others forget what they publish', async () => {
+it('a replica that started with another file does not change what the others publish', async () => {
   const { edit, run, start: begin, time } = await prepare(key('b'), key('a'))
   let listen: unknown
   {
@@ -126,7 +126,7 @@ it('a replica that started with another file does not have the others forget wha
   await run(async (server) => expect(await signs(server)).toBe('b'))
 })
 
-it('a key that is gone does not stand in the way of one that has taken its name in the backend', async () => {
+it('a removed key does not block another one with its name in the backend', async () => {
   const old = key('old', { ref: 'same.pem', not_after: iso(start + hour) })
   const { edit, run, start: begin, time } = await prepare(key('a'), old)
   const directory = await run((server) => Promise.resolve(server.directory))
@@ -142,7 +142,7 @@ it('a key that is gone does not stand in the way of one that has taken its name 
   await expect(begin()).rejects.not.toThrow(/keys\[0\]: is not the key/)
 })
 
-it('the doctor warns of a key that a restart would take out too early', async () => {
+it('the doctor warns about a key that a restart would remove too early', async () => {
   const { edit, run, time } = await prepare(key('b'), key('a'))
   const directory = await run((server) => Promise.resolve(server.directory))
   await edit(withKeys(key('a')))

@@ -51,7 +51,7 @@ describe('opening', () => {
     ])
   })
 
-  it('does not ask for keys that are gone, nor for signatures of retired ones', async () => {
+  it('does not open removed keys, nor probe retired ones', async () => {
     const provider = backend(['retired', ec()], ['active', ec()])
     provider.down.add('retired')
     const ring = await open(
@@ -65,7 +65,7 @@ describe('opening', () => {
 })
 
 describe('probes', () => {
-  it('are signed by active and next keys; one that signs wrongly signs no more until it is right again', async () => {
+  it('are signed by active and next keys; one that signs wrongly is not used until it recovers', async () => {
     const provider = backend(['a', ec()], ['b', ec()], ['n', ec()], ['r', ec()])
     const ring = await open(
       [key('a'), key('b'), key('n', { not_before: start + 1 }), key('r', { not_after: start - 1 })],
@@ -90,7 +90,7 @@ describe('probes', () => {
     expect(ring.signingKey('access_token', 'ES256').kid).toBe('a')
   })
 
-  it('an outage is no proof of anything', async () => {
+  it('do not count during an outage', async () => {
     const provider = backend(['a', ec()])
     const ring = await open([key('a')], provider)
     provider.down.add('a')

@@ -6,7 +6,7 @@ import { Unavailable } from '../../core/unavailable.js'
 import { backend, ec, ed, hour, key, never, open, publicHalf, start } from '../support/signers/memory-signer.js'
 
 describe('states by clock', () => {
-  it('next, active, retired, gone, at the very millisecond', async () => {
+  it('next, active, retired, gone, to the millisecond', async () => {
     const time = { now: start - 1 }
     const ring = await open([key('a', { not_before: start, not_after: start + hour })], backend(['a', ec()]), time)
     const stateAt = (now: number) => {

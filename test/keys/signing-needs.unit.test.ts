@@ -18,7 +18,7 @@ const key = (state: KeyState, notBefore = -Infinity) =>
 const nobody = 'no key signs access_token with ES256'
 
 describe('what a deployment needs signed', () => {
-  it('is what its sections ask for, not what one of its clients does', () => {
+  it('follows from its sections, not from a single client', () => {
     const access = { purpose: 'access_token', alg: 'ES256' }
     expect(deploymentNeeds(config())).toEqual([access])
     const all = config({ scopes_supported: ['openid'], attestation: { signing_alg: 'ES384' } })

@@ -68,7 +68,7 @@ describe('a token of ours', () => {
 })
 
 describe('what is refused', () => {
-  it('TK09 every purpose but those that the key has or had', async () => {
+  it('TK09 every purpose except those that the key has or had', async () => {
     const narrow = await open([key('es', { purposes: ['access_token'] })], backend(['es', mine]), time, {
       earlierPurposes: new Map([['es', ['introspection']]]),
     })
@@ -132,7 +132,7 @@ describe('what is refused', () => {
     expect(await accepted(forge(ours, payload))).toBe(false)
   })
 
-  it('a signature by another key, whatever the header says of keys', async () => {
+  it('a signature by another key, whatever keys the header names', async () => {
     const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const jwk = stranger.publicKey.export({ format: 'jwk' })
     for (const hint of [
@@ -173,7 +173,7 @@ describe('what is refused', () => {
     expect(await accepted(`${input}.${tail}`)).toBe(true)
   })
 
-  it('any one character changed, added or taken', async () => {
+  it('any one character changed, added or removed', async () => {
     const token = await issue()
     for (let at = 0; at <= token.length; at += 7)
       for (const put of ['', '=', '\n', 'A', token.charAt(at) === 'b' ? 'c' : 'b'])
@@ -185,7 +185,7 @@ describe('what is refused', () => {
 })
 
 describe('time', () => {
-  it('is tolerant by the given seconds and no more', async () => {
+  it('is tolerated by the given seconds and no more', async () => {
     const at = async (seconds: number, more: Partial<OwnTokenExpectation> = {}) => {
       const token = forge(ours, { ...claims, nbf: now })
       return accepted(token, { clock: () => (now + seconds) * 1000, ...more })

@@ -36,7 +36,7 @@ describe('the queue of a signer', () => {
     expect(queue.size).toBe(0)
   })
 
-  it('is bounded: who has the most places gives one up, and who has no fewer than others waits for none', () => {
+  it('is bounded: the client with the most slots gives one up to clients with fewer', () => {
     const queue = new FairQueue<SignaturePriority, Item>(4, priorities)
     const greedy = [1, 2, 3, 4].map((n) => item('greedy', n))
     for (const one of greedy) expect(queue.push(one)).toBeUndefined()
@@ -50,7 +50,7 @@ describe('the queue of a signer', () => {
     expect(drain(queue)).toEqual(['greedy1', 'modest1', 'greedy2', 'modest2'])
   })
 
-  it('gives the places of lower priorities to higher ones, never the other way', () => {
+  it('gives slots of lower priorities to higher ones, never the reverse', () => {
     const queue = new FairQueue<SignaturePriority, Item>(2, priorities)
     const machines = [item('m', 1), item('m', 2)]
     for (const one of machines) queue.push(one)
@@ -61,7 +61,7 @@ describe('the queue of a signer', () => {
     expect(drain(queue)).toEqual(['p1', 'p2'])
   })
 
-  it('forgets who waits no more', () => {
+  it('forgets clients that no longer wait', () => {
     const queue = new FairQueue<SignaturePriority, Item>(4, priorities)
     const items = [item('a', 1), item('a', 2), item('b', 1)]
     for (const one of items) queue.push(one)

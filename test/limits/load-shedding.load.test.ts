@@ -29,7 +29,7 @@ const token = () =>
 const statusOf = async (reply: Promise<Response>): Promise<number> => (await reply).status
 
 describe('F27: an event loop that is late', () => {
-  it('turns work away, answers what is in memory, and recovers by itself', async () => {
+  it('rejects work, answers from memory, and recovers by itself', async () => {
     expect(await statusOf(token())).toBe(200)
     child.send('busy')
     await expect.poll(() => statusOf(token()), { timeout: 20_000 }).toBe(503)
@@ -54,7 +54,7 @@ describe('F27: an event loop that is late', () => {
   })
 })
 
-it('F27: tells a device by the name of the error, and what is no endpoint nothing of itself', async () => {
+it('F27: tells a device by the error name, and reveals nothing at unknown paths', async () => {
   let shed = 0
   const busy = { lag: { current: 201 }, shed: () => void shed++ }
   const fixture = await startUntilTestEnds({ shedding: busy })
@@ -69,7 +69,7 @@ it('F27: tells a device by the name of the error, and what is no endpoint nothin
   expect(shed).toBe(3)
 })
 
-it('F27: tells people by a page wherever they are, and names no interaction in the log', async () => {
+it('F27: tells people by a page everywhere, and logs no interaction id', async () => {
   const answered: (string | undefined)[] = []
   const fixture = await startUntilTestEnds({
     shedding: { lag: { current: 201 }, shed: () => undefined },

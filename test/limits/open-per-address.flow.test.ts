@@ -52,7 +52,7 @@ describe('open sign-ins', () => {
     expect(metrics).toMatch(/^signet_rate_limit_hits_total\{limit="authorize_open",issuer="[^"]+"\} \d+$/m)
   })
 
-  it('AN02 what another site posts takes a place too', async () => {
+  it('AN02 a cross-site POST takes a slot too', async () => {
     const posted = () =>
       fetch(`${server.issuer}/authorize`, {
         method: 'POST',
@@ -63,7 +63,7 @@ describe('open sign-ins', () => {
     expect(await statuses(25, posted)).toEqual({ 303: 20, 429: 5 })
   })
 
-  it('AN02 a sign-in that is finished gives its place back: so many one after another as there are people', async () => {
+  it('AN02 a finished sign-in frees its slot, so any number of people can follow each other', async () => {
     const address = '192.0.2.4'
     expect(await statuses(19, () => open(address))).toEqual({ 303: 19 })
     for (let count = 0; count < 5; count += 1) {
@@ -74,7 +74,7 @@ describe('open sign-ins', () => {
     expect(await statuses(3, () => open(address))).toEqual({ 303: 1, 429: 2 })
   })
 
-  it('AN02 who is signed in needs no place', async () => {
+  it('AN02 a signed-in person needs no slot', async () => {
     const address = '192.0.2.5'
     const agent = new UserAgent(from(address))
     await agent.authorize(new URL(urlWith()), person)
@@ -83,7 +83,7 @@ describe('open sign-ins', () => {
     expect(again.searchParams.has('code')).toBe(true)
   })
 
-  it('AN02 come back when those of before have expired', async () => {
+  it('AN02 are possible again when earlier ones have expired', async () => {
     const address = '192.0.2.6'
     expect(await statuses(21, () => open(address))).toEqual({ 303: 20, 429: 1 })
     const wait = Number((await open(address)).headers.get('retry-after'))
@@ -118,7 +118,7 @@ describe('open device codes', () => {
     expect((await start('192.0.2.12')).status).toBe(200)
   })
 
-  it('AN03 those that are open can be answered and redeemed', async () => {
+  it('AN03 open ones can still be answered and redeemed', async () => {
     const address = '192.0.2.13'
     const first = (await (await start(address)).json()) as Record<string, string>
     expect(await statuses(12, () => start(address))).toEqual({ 200: 9, 429: 3 })

@@ -63,7 +63,7 @@ describe('requests of one address', () => {
     expect(await statuses(21, () => token(server, '192.0.2.1'))).toEqual({ 200: 20, 429: 1 })
   })
 
-  it('are those of the /64 of IPv6, and what nobody trusted forwards is no address', async () => {
+  it('are counted per IPv6 /64, and an untrusted forwarded address is ignored', async () => {
     await using server = await start({ token: { address_per_minute: 10 } })
     let host = 0
     expect(await statuses(15, () => token(server, `2001:db8::${String(++host)}`))).toEqual({ 200: 10, 429: 5 })
@@ -73,7 +73,7 @@ describe('requests of one address', () => {
     expect(await statuses(15, () => token(direct, `192.0.2.${String(++host)}`))).toEqual({ 200: 10, 429: 5 })
   })
 
-  it('a limit that is smaller than its shares holds, too', async () => {
+  it('a limit that is smaller than its shares is kept, too', async () => {
     await using server = await start({ token: { address_per_minute: 3 }, authorize: { address_per_minute: 1 } })
     expect(await statuses(9, () => token(server, '192.0.2.1'))).toEqual({ 200: 3, 429: 6 })
     const page = () => fetch(`${server.issuer}/authorize?client_id=none`)
@@ -83,7 +83,7 @@ describe('requests of one address', () => {
     expect(await refused.text()).toContain('<h1>Authorization error</h1>')
   })
 
-  it('count where a sign-in for a device begins, which stores as much', async () => {
+  it('count where a sign-in for a device begins, because that stores as much', async () => {
     await using server = await startServer({
       configure: (written) => ({ ...withDevices(written), rate_limits: { authorize: { address_per_minute: 3 } } }),
     })
@@ -111,7 +111,7 @@ describe('requests of one address', () => {
 })
 
 describe('requests of one client', () => {
-  it('are limited whatever its addresses are, and nobody else can use them up', async () => {
+  it('are limited across its addresses, and no other client can use them up', async () => {
     await using server = await start({ token: { client_per_minute: 10 } })
     let host = 0
     const wrong = { ...serviceClient, client_secret: 'a wrong one' }

@@ -71,7 +71,7 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
   const metric = async (name: string): Promise<number> =>
     Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await metrics())?.[1] ?? 0)
 
-  it('come back at different times, and cost one load of each thing', { timeout: 180_000 }, async () => {
+  it('return at different times, and load everything once', { timeout: 180_000 }, async () => {
     const { issuer } = deployment
     const ledger = new Ledger()
     await expect.poll(async () => (await fetch(`${admin}/health/ready`)).status, { timeout: 10_000 }).toBe(200)

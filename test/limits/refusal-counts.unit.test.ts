@@ -9,7 +9,7 @@ const home = from('192.0.2.1')
 const sumOf = (lines: readonly AuditEvent[]): number => lines.reduce((sum, line) => sum + Number(line['count']), 0)
 
 describe('refusals of callers who have proved nothing', () => {
-  it('AN10 are a line each second for each kind, after the first, which is one at once', () => {
+  it('AN10 are logged once at first, then one line per second and kind', () => {
     const counts = new RefusalCounts()
     expect(counts.isEmpty).toBe(true)
     expect(counts.add(kind('a'), home)).toBe(true)
@@ -40,7 +40,7 @@ describe('refusals of callers who have proved nothing', () => {
     expect(counts.drain()).toEqual(kinds.map((one) => ({ ...one, address: '192.0.2.1', count: 1 })))
   })
 
-  it('AN11 have ten lines a second for one address, however many kinds they are of', () => {
+  it('AN11 get ten lines a second per address, however many kinds they have', () => {
     const counts = new RefusalCounts()
     let atOnce = 0
     for (let round = 0; round < 3; round++)
@@ -56,7 +56,7 @@ describe('refusals of callers who have proved nothing', () => {
     expect(sumOf(counts.drain())).toBe(1)
   })
 
-  it('AN12 have 200 lines a second for all addresses, and 10,000 kinds are remembered', () => {
+  it('AN12 get 200 lines a second for all addresses, with 10,000 kinds remembered', () => {
     const counts = new RefusalCounts()
     let atOnce = 0
     for (let round = 0; round < 2; round++)

@@ -54,7 +54,7 @@ it('an address gets 429 for the rest of the minute, with certificates alone, and
   expect(await send(server, one)).toBe(401)
 })
 
-it('nothing of a chain is verified, or counted, before its first key is seen to have signed', async () => {
+it('a chain is neither verified nor counted before its first key has proved possession', async () => {
   await using server = await start({ address_chains_per_minute: 1 })
   const verify = vi.spyOn(X509Certificate.prototype, 'verify')
   const checkIssued = vi.spyOn(X509Certificate.prototype, 'checkIssued')

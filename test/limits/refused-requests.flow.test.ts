@@ -98,7 +98,7 @@ describe('requests of anyone', () => {
     expect(text).toContain(`signet_audit_dropped_total{issuer="${server.issuer}"} 0\n`)
   })
 
-  it('AN10 what an authenticated client is refused is a line each', async () => {
+  it('AN10 each refusal of an authenticated client gets a line', async () => {
     await using server = await start()
     const refused = () => post(server, '/revoke', {}, { authorization: basic(webClient) })
     for (let count = 0; count < 20; count++) {
@@ -108,7 +108,7 @@ describe('requests of anyone', () => {
     }
   })
 
-  it('AN17 name the address, and the client where there is one of that name', async () => {
+  it('AN17 name the address, and the client if it exists', async () => {
     await using server = await start()
     const from = { 'x-forwarded-for': '2001:db8:1:2:3::4' }
     const wrong = { ...serviceClient, client_secret: 'a wrong one, with a canary' }
@@ -216,7 +216,7 @@ describe('requests of anyone', () => {
 })
 
 describe('an address whose requests are all refused', () => {
-  it('AN13 gets 429 for the rest of the minute, wherever it asks, and nobody else does', async () => {
+  it('AN13 gets 429 at every endpoint for the rest of the minute, and no other address does', async () => {
     let now = Date.UTC(2026, 10, 20, 12, 0, 0)
     await using server = await start({ refused: { address_per_minute: 30 } }, () => now)
     const anyone = () => fetch(`${server.issuer}/userinfo`)

@@ -67,7 +67,7 @@ const guess = async (times: number, one: () => Promise<Response>): Promise<numbe
 const elevenWrong: number[] = Array<number>(11).fill(401)
 
 describe('guesses at a client secret', () => {
-  it('CA32 wait longer and longer after ten, up to a minute, also with the right secret, until one is right', async () => {
+  it('CA32 wait longer and longer after ten, up to a minute, even with the right secret, until one succeeds', async () => {
     expect(await guess(13, wrong)).toEqual([...elevenWrong, 429, 429])
     const delays: number[] = []
     for (let time = 0; time < 8; time++) {
@@ -125,7 +125,7 @@ describe('guesses at a client secret', () => {
     expect((await right()).status).toBe(429)
   })
 
-  it('CA36 are not what unknown clients, other methods and public clients send', async () => {
+  it('CA36 do not include requests of unknown clients, other methods and public clients', async () => {
     const grant = { grant_type: 'client_credentials' }
     const unknown = { client_id: 'nobody', client_secret: 'x' }
     const other = { ...serviceClient, client_id: postClient.client_id }

@@ -67,7 +67,7 @@ it('refuses its own new entries when it is full, and no other class', async () =
   expect(await sessions.put(newId(), record, { ttlSeconds: 600 })).toBe(true)
 })
 
-it('has space again when entries expire, also for a process that has not synced since', async () => {
+it('has space again when entries expire, also for a process that has not synchronised since', async () => {
   const share = shareOf(backends[0])
   const codes = shareOneTime(share, backends[0].oneTime('interactions'))
   expect(share.read().bytes).toBe(0)
@@ -96,7 +96,7 @@ it('is one share for all processes, each of which learns what the others wrote',
   await expect(put(shareOf(backends[0]), 0)(newId())).rejects.toSatisfy(isFull)
 })
 
-it('has room again when entries expire, no matter who wrote them and whether anyone asks', async () => {
+it('has room again when entries expire, whichever process wrote them', async () => {
   const share = shareOf(backends[0])
   const codes = shareOneTime(share, backends[0].oneTime('interactions'))
   expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(10)
@@ -148,7 +148,7 @@ it('counts what may have been written', async () => {
   expect(share.read().bytes).toBe(100)
 })
 
-it('takes off what is removed before its time', async () => {
+it('subtracts entries that are removed early', async () => {
   const share = shareOf(backends[0])
   const until = now + 600_000
   const sessions = countedLookup<{ until: number }>(share, backends[0].records('sessions'), (one) => one.until)
@@ -209,7 +209,7 @@ it('counts by the last total when the store cannot be asked', async () => {
   expect(share.read().bytes).toBe(10_000)
 })
 
-it('keeps a state that is small however many entries there are, and however long they live', async () => {
+it('keeps a small state regardless of the number and lifetime of entries', async () => {
   const share = shareOf(backends[0])
   for (let count = 0; count < 2000; count += 1) {
     share.count({ idBytes: 1, recordBytes: 0, until: now + 1000 * 2 ** (count % 21) })

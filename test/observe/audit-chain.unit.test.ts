@@ -48,7 +48,7 @@ const verifyChanged = async (change: (lines: string[]) => readonly string[], opt
 const wholeChain = { faults: [], torn: [], lostHeads: [], unchained: 0 }
 
 describe('the chain of the audit log', () => {
-  it('is whole in what was written, and each line has the hash of the one before it', async () => {
+  it('is complete, and each line has the hash of the previous one', async () => {
     const found = await verifyChanged((lines) => {
       const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
       expect(parsed.map(({ prev }) => prev)).toEqual([null, ...lines.slice(0, -1).map(lineHash)])
@@ -85,7 +85,7 @@ describe('the chain of the audit log', () => {
     ])
   })
 
-  it('shows what was cut off at the end against a head that was noted', async () => {
+  it('detects a truncated end against a recorded head', async () => {
     const file = newFile()
     await write(file, 3)
     const [writer] = (await verify(file)).writers
@@ -97,7 +97,7 @@ describe('the chain of the audit log', () => {
     expect(await verify(file, { heads })).toMatchObject({ faults: [], lostHeads: heads })
   })
 
-  it('goes over several files, or begins in the middle of one when it may', async () => {
+  it('spans several files, or begins within one if allowed', async () => {
     const file = newFile()
     await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
     await audit.record({ event: 'outage' }, { event: 'outage' })
@@ -111,7 +111,7 @@ describe('the chain of the audit log', () => {
     expect((await verify(file)).faults).toMatchObject([{ kind: 'missing', line: 1 }])
   })
 
-  it('tells a line that was torn by the end of a process from a changed one', async () => {
+  it('distinguishes a line cut off by a killed process from a changed one', async () => {
     const file = newFile()
     await write(file, 3)
     const third = (await linesOf(file))[2]!
@@ -141,7 +141,7 @@ describe('the chain of the audit log', () => {
     expect(await verify(file)).toMatchObject({ ...wholeChain, unchained: 1, torn: [2] })
   })
 
-  it('begins again with each life on a stream, which says so, and in a file nowhere but at its beginning', async () => {
+  it('restarts with each process on a stream, with a mark, and in a file only at its beginning', async () => {
     const lives = ['', '', ''].map((_, life) =>
       execFileSync(process.execPath, ['--import', 'tsx', printer, String(700 + life)], { encoding: 'utf8' }),
     )
@@ -157,7 +157,7 @@ describe('the chain of the audit log', () => {
     expect((await verify(file)).faults.map(({ kind }) => kind)).toEqual(['changed', 'missing', 'missing'])
   })
 
-  it('takes half a line of the log beside it for what a killed process left', async () => {
+  it('accepts half a line of the operational log as left by a killed process', async () => {
     const file = newFile()
     await writeFile(file, '{"level":"info","ti\n')
     await write(file, 2)
@@ -185,7 +185,7 @@ describe('the chain of the audit log', () => {
     }
   })
 
-  it('stands beside those of other processes that append to the same file', async () => {
+  it('coexists with those of other processes that append to the same file', async () => {
     const file = newFile()
     await write(file, 1)
     const processes = Array.from({ length: 3 }, () =>

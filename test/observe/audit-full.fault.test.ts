@@ -20,7 +20,7 @@ const outagesIn = async (file: string): Promise<readonly Record<string, unknown>
 }
 
 describe.skipIf(!disk)('F34 the disk of the audit log is full', () => {
-  it('is not ready, and is again by itself when there is room, with a line that reports it', async () => {
+  it('is not ready until there is room, and reports the recovery in a line', async () => {
     const file = join(disk!.path, 'service.jsonl')
     // Outages are what this is for.
     await using host = await startTokenServer({

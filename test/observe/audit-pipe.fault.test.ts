@@ -83,7 +83,7 @@ describe('the audit log on a pipe', () => {
     // What was under way at the end may be torn.
     expect(await verify(pipe.text())).toMatchObject({ faults: [] })
   })
-  it('is not a file: its reader could hold up the service', async () => {
+  it('cannot be configured as a file, because its reader could block the service', async () => {
     const file = join(service.cli.folder, 'no-file')
     using pipe = openSlowPipe(file)
     await expect(openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)).rejects.toThrow(

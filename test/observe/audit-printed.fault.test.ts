@@ -32,7 +32,7 @@ describe('the audit log on standard output', () => {
     expect((await verifyAudit([readLines(join(disk!.path, 'output'))])).faults).toEqual([])
   })
 
-  it('ends with a problem when nobody reads it any more', async () => {
+  it('ends the service with an error when its reader is gone', async () => {
     const { cli, issue } = service
     const launched = await cli.serve(['start', '--config', 'signet.yaml'])
     expect(await issue()).toBe(200)

@@ -100,7 +100,7 @@ describe('reconciling CloudTrail with the audit log', () => {
     expect(await reconcile({ cloudtrail, audit })).toMatchObject({ matched: 4, unissued: [], unsigned: [] })
   })
 
-  it('leaves the keys of others out, and knows replicas by their id', async () => {
+  it('ignores the keys of others, and recognises replicas by their id', async () => {
     const audit = await write('audit.jsonl', auditText)
     const replica = arn.replace('eu-central-1', 'eu-west-1')
     const foreign = sign(randomUUID(), {
@@ -126,7 +126,7 @@ describe('reconciling CloudTrail with the audit log', () => {
         keys,
       })
 
-    it('knows its key from the proofs, and names what nobody issued with it', async () => {
+    it('identifies its key from the probes, and names signatures without a token', async () => {
       expect(await run(proof())).toMatchObject({
         others: 1,
         unnamed: [],
@@ -134,7 +134,7 @@ describe('reconciling CloudTrail with the audit log', () => {
       })
     })
 
-    it('knows each key that it ever stood for', async () => {
+    it('identifies each key that it ever pointed to', async () => {
       const later = sign(randomUUID(), { resources: [{ ARN: foreignArn }] })
       const found = await run(proof() + proof({ key: foreignArn }), [...sound, forged, later])
       expect(found).toMatchObject({ others: 0, unissued: [{ key: arn }, { key: foreignArn }] })
@@ -154,7 +154,7 @@ describe('reconciling CloudTrail with the audit log', () => {
     })
   })
 
-  it('takes no alias of another account for ours', async () => {
+  it('ignores the alias of another account', async () => {
     const audit = await write('audit.jsonl', line('key.proved', { signer: 'kms', ref: 'alias/tokens', key: arn }))
     const [resources, requestParameters] = [
       [{ ARN: 'arn:aws:kms:eu-central-1:1:key/other' }],
@@ -165,7 +165,7 @@ describe('reconciling CloudTrail with the audit log', () => {
     expect(await reconcile({ cloudtrail: [trail], audit: [audit], keys })).toMatchObject({ others: 1, unissued: [] })
   })
 
-  it('misses nothing that lies outside of the time that was asked for', async () => {
+  it('ignores missing entries outside the requested period', async () => {
     const audit = await write('audit.jsonl', auditText)
     const trail = await write('trail.json', JSON.stringify({ Records: [sign(ids[4]!)] }))
     const from = Date.parse(time) + 1
@@ -189,7 +189,7 @@ describe('reconciling CloudTrail with the audit log', () => {
     ['cut off in a string', '{"Records":[{"a":"b'],
     ['not JSON', '{"Records":[{a}]}'],
     ['too many brackets', '[{}]]'],
-  ])('says of a file that is %s which one', async (name, content) => {
+  ])('names a file that is %s', async (name, content) => {
     const file = await write(`bad-${name}`, content)
     const read = async () => {
       for await (const record of readJsonRecords(file)) void record
@@ -197,7 +197,7 @@ describe('reconciling CloudTrail with the audit log', () => {
     await expect(read()).rejects.toThrow(file)
   })
 
-  it('says of a damaged gzip file which one', async () => {
+  it('names a damaged gzip file', async () => {
     const file = await write('bad.gz', gzipSync(JSON.stringify({ Records: sound })).subarray(0, -20))
     await expect(reconcile({ cloudtrail: [file], audit: [] })).rejects.toThrow(`${file}: is damaged`)
   })

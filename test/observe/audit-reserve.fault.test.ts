@@ -20,7 +20,7 @@ const linesIn = async (file: string): Promise<readonly Line[]> => {
 }
 
 describe.skipIf(!disk)('AN15 the disk of the audit log runs out of room', () => {
-  it('what is left is kept for tokens: a flood of refusals is dropped and counted, an honest client gets its token', async () => {
+  it('the remaining space is kept for tokens: a flood of refusals is dropped and counted, and an honest client gets its token', async () => {
     const file = join(disk!.path, 'audit.jsonl')
     await using host = await startTokenServer({
       configure: (written) => ({

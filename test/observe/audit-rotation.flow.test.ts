@@ -49,7 +49,7 @@ it('the audit log continues in a new file, and the chain spans both', async () =
   )
 })
 
-it('a file that cannot be opened again leaves the audit log as it is', async () => {
+it('a file that cannot be reopened leaves the audit log unchanged', async () => {
   await using cli = await openCommandLine()
   const file = join(cli.folder, 'audit.jsonl')
   await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)

@@ -35,7 +35,7 @@ describe('the log', () => {
     expect(signal).toBe('SIGKILL')
   })
 
-  it('ends no process on a full disk, and keeps none from its end', () => {
+  it('neither ends a process on a full disk nor prevents its end', () => {
     const full = openSync('/dev/full', 'w')
     const { status, signal, stderr } = spawn('full', full)
     closeSync(full)
@@ -49,7 +49,7 @@ describe('the log', () => {
     expect(output).not.toContain('canary')
   })
 
-  it('ends at a depth, and leaves values that are no text alone', () => {
+  it('stops at a depth, and leaves values unchanged that are not text', () => {
     const deep: Record<string, unknown> = {}
     deep['a'] = deep
     expect(JSON.stringify(redact(deep as never)).length).toBeLessThan(200)
@@ -64,7 +64,7 @@ describe('the log', () => {
     expect(redactText(`got (x-${jwe}), of eyJ and a.b`)).toBe('got (x-[redacted]), of eyJ and a.b')
   })
 
-  it('looks through a long line once, whatever is in it', () => {
+  it('scans a long line once, whatever it contains', () => {
     // By the square of its length it would take hours.
     const long = 'eyJ-'.repeat(1_000_000)
     expect(redactText(long)).toBe(long)

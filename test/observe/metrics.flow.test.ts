@@ -84,7 +84,7 @@ describe('/metrics', () => {
     expect(documented.toSorted()).toEqual(exposed.toSorted())
   })
 
-  it('shows another configuration by another hash, and no secret', async () => {
+  it('shows a changed configuration by a changed hash, and no secret', async () => {
     const hashOf = async (server: TokenServer): Promise<string> =>
       /signet_configuration_info\{hash="(\w{16})",issuer="[^"]+"\}/.exec(
         await (await fetch(`${server.server.admin}/metrics`)).text(),
@@ -94,7 +94,7 @@ describe('/metrics', () => {
     expect(await hashOf(other)).not.toBe(await hashOf(host))
   })
 
-  it('has one hash for replicas that listen and log at places of their own', async () => {
+  it('has one hash for replicas that differ only in where they listen and log', async () => {
     const hashOf = async (more: object): Promise<string | undefined> => {
       const config = configSchema.parse({ ...testConfiguration('/data', 3000), ...more })
       const metrics = createMetrics()
@@ -109,7 +109,7 @@ describe('/metrics', () => {
 })
 
 describe('counting', () => {
-  it('puts what would be a series too many under other', () => {
+  it('counts excess series as other', () => {
     const counts = new Counts('grant', 'type')
     for (let index = 0; index < 5000; index++) counts.of(`urn:${String(index)}`, 'x').value++
     const samples = counts.read()

@@ -15,7 +15,7 @@ it('the line of a request has nothing that a terminal would obey', () => {
   ])
 })
 
-it('the files of pages have no line, and what only looks like one has', () => {
+it('assets have no line, but paths that only look like assets have one', () => {
   expect(linesOf('/assets/signet.css', '/tenant/assets/signet.css')).toEqual([])
   expect(linesOf('/assets/a/b', '/assetsx')).toHaveLength(2)
 })

@@ -83,7 +83,7 @@ describe('the audit log of /token', () => {
     expect(released?.signatures?.[0]).toMatchObject({ typ: 'userinfo+jwt', digest: digestOf(userinfo.text) })
   })
 
-  it('has what was signed and then thrown away, too', async () => {
+  it('has signatures that were discarded, too', async () => {
     const { code, grantId } = await host.mint.code()
     await host.redeem(code)
     const replayed = await host.redeem(code)
@@ -131,7 +131,7 @@ describe('the audit log of /token', () => {
 })
 
 describe('the audit file', () => {
-  it('can be read on after a process was killed in mid-line', async () => {
+  it('can be read after a process was killed in mid-line', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'signet-audit-'))
     const file = join(directory, 'audit.jsonl')
     const write = async () => {

@@ -157,7 +157,7 @@ describe('with an SDK', () => {
     expect(refused?.status).not.toMatchObject({ code: SpanStatusCode.ERROR })
   })
 
-  it('no span tells a code, a token, a secret, a client or a query', async () => {
+  it('no span contains a code, a token, a secret, a client or a query', async () => {
     const { code } = await host.mint.code({ clientId: 'app' })
     const answer = await read(code, {})
     const tokens = JSON.parse(answer.text) as Record<string, string>

@@ -29,7 +29,7 @@ it.each([
   ['HEAD', 'no'],
   ['POST', 'unknown'],
   ['DELETE', 'unknown'],
-] as const)('says of %s without an answer that it was applied: %s', async (method, applied) => {
+] as const)('reports %s without an answer as applied: %s', async (method, applied) => {
   await using site = await openSite(noAnswers['closes the connection'])
   const failure: unknown = await request(site.url, { method, headers: {} }).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(Unavailable)

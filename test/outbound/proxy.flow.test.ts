@@ -139,7 +139,7 @@ describeWith('openssl', 'a proxy that the environment names', () => {
     expect(keys.asked.at(-1)!.headers).not.toHaveProperty('proxy-authorization')
   })
 
-  it('is not asked for what NO_PROXY excepts', async () => {
+  it('is not used for hosts in NO_PROXY', async () => {
     expect(await authenticate('named', { NO_PROXY: '.example' })).toMatchObject({ status: 503 })
     expect(proxy.asked).toEqual([])
   })
@@ -167,7 +167,7 @@ describeWith('openssl', 'a proxy that the environment names', () => {
     expect(await authenticate('named')).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } })
   })
 
-  it('leads to AWS KMS', async () => {
+  it('is used for AWS KMS', async () => {
     const options = { region: doubleRegion, endpoint: 'https://kms.example' }
     const signer = JSON.stringify({ use: 'signers/aws-kms', options })
     await cli.write('kms.yaml', configuration().replace(/^signers:$/m, `$&\n  kms: ${signer}`))

@@ -142,7 +142,7 @@ describeWith('chromium', 'a person at /account', (executablePath) => {
     await open({ javaScriptEnabled, viewport: { width: 375, height: 740 } }, work, bob, [refused])
   })
 
-  it('is worked by the keyboard alone', async () => {
+  it('works with the keyboard alone', async () => {
     await signInElsewhere()
     await open({ viewport: { width: 1280, height: 800 } }, async (page) => {
       await expectFit(page)

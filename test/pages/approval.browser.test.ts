@@ -19,7 +19,7 @@ const consent = (creditor: string) =>
   })
 
 describePages('a payment on the consent page', (opened) => {
-  it('is read at a glance on a phone, above everything else that is asked for', async () => {
+  it('is visible on a phone without scrolling, above all other requested access', async () => {
     const { seen, complaints } = await opened.show(consent('Merchant A & B <i>'), async (page) => ({
       terms: await page.locator('.approval dt').allInnerTexts(),
       texts: await page.locator('.approval dd').allInnerTexts(),

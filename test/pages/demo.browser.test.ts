@@ -89,7 +89,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
     })
 
     if (path === '')
-      it('is clean for axe-core, fits, and is worked by keyboard, before a sign-in and after it', async () => {
+      it('passes axe-core, fits, and works by keyboard, before and after a sign-in', async () => {
         await open(async (page) => {
           expect(await findPageFaults(page, 'demo')).toEqual([])
           await signIn(page)
@@ -134,7 +134,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       })
     })
 
-    it('takes no answer that it did not ask for', async () => {
+    it('refuses an answer that it did not request', async () => {
       await open(async (page) => {
         const query = new URLSearchParams({ code: 'c', state: '<img src=x onerror=alert(1)>', iss: server.issuer })
         await page.goto(`${server.issuer}/?${query}`)

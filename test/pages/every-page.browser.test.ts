@@ -18,7 +18,7 @@ describeWith('chromium', 'every page', (executablePath) => {
   afterAll(() => opened[Symbol.asyncDispose]())
 
   // Each page in one of the languages, which take turns: `npm run pages` shows all of them in all.
-  it('is clean for axe-core, fits, and is worked by keyboard, narrow and wide, light and dark', async () => {
+  it('passes axe-core, fits, and works by keyboard, narrow and wide, light and dark', async () => {
     const found: Record<string, readonly string[]> = {}
     const names = [...(spoken.get('en') ?? new Map<string, string>()).keys()]
     for (const [index, name] of names.entries()) {

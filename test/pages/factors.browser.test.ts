@@ -42,7 +42,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
   const names = ({ page }: Visitor) => page.locator('#passkeys h3').allInnerTexts()
   const noticeOf = ({ page }: Visitor, text: string) => page.locator('#passkeys .notice', { hasText: text }).waitFor()
 
-  it('says so where the browser has no passkeys', async () => {
+  it('shows a message if the browser does not support passkeys', async () => {
     await using visitor = await opened.open()
     const { page } = visitor
     await page.addInitScript('delete window.PublicKeyCredential')
@@ -139,7 +139,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     })
   })
 
-  it('removes it, and it signs in no more', async () => {
+  it('removes it, after which it no longer signs in', async () => {
     const { page } = alice
     await goto(alice, '/account')
     await page.locator('#passkeys summary').first().click()

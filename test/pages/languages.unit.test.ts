@@ -59,7 +59,7 @@ describe('the texts of the pages', () => {
     expect(unused).toEqual([])
   })
 
-  it('are all there', () => {
+  it('are all defined', () => {
     const asked = [...pageSources.matchAll(/(?:\bt|\btext|\bcount|\baround)\(\s*(?:words, )?'([a-z_]+\.[a-z_.]+)'/g)]
     const there = new Set([...english.keys()].map(base))
     const missing = [...asked.map(([, key = '']) => key), ...putTogether].filter((key) => !there.has(key))
@@ -91,7 +91,7 @@ describe('the texts of the pages', () => {
     expect([...textsOf('fr')].filter(([, text]) => /[ ][?!:;»]|«[ ]/.test(text))).toEqual([])
   })
 
-  it('are in no view itself', () => {
+  it('are never written in a view', () => {
     const folder = 'core/interaction/views'
     const written = readdirSync(folder).flatMap((name) => {
       const html = readFileSync(join(folder, name), 'utf8')
@@ -171,7 +171,7 @@ describe('the pages', () => {
     expect(messages.count('attempts.minutes', 1)).toContain('1 Minute ')
   })
 
-  it('tell an error in words of the person, and what only developers understand beside it', () => {
+  it('explain an error to people, with the technical part beside it', () => {
     const shown = { status: 400, title: said('sign_in_error'), requestId: 'r' }
     const german = pages.for({ acceptLanguage: 'de' })
     expect(german.show(errorPage, { ...shown, message: said('no_page') })).toContain('Diese Seite gibt es nicht.')

@@ -65,7 +65,7 @@ describePages('what pages look like', (opened) => {
         503,
         'Try again in a moment. If you keep seeing this page, give the request ID to the support team of the application.',
       ],
-    ])('says once what to do: %s', (status, advice) => {
+    ])('says what to do once: %s', (status, advice) => {
       const html = pages.show(errorPage, { status, title: 'Error', message: 'No.', requestId: 'r-1' })
       expect(html).toContain(`<p class="fine">${advice}</p>`)
     })

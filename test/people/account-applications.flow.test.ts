@@ -86,7 +86,7 @@ describe('applications at /account', () => {
     expect(text).toContain('Make a payment Amount 12.34 To Merchant A & B')
   })
 
-  it('shows what may sign in without a question although it has no access now', async () => {
+  it('shows an application that may sign in without consent although it has no access now', async () => {
     const agent = new UserAgent()
     await authorize(agent, { client_id: 'shop', scope: 'openid profile' })
     time.ahead += 2 * hours
@@ -99,7 +99,7 @@ describe('applications at /account', () => {
     expect((await here.section('applications')).rows).not.toContain('Shop')
   })
 
-  it('says of one that nobody is asked about that it comes back', async () => {
+  it('warns that an application without consent regains access', async () => {
     const agent = new UserAgent()
     await authorize(agent, { client_id: 'first-party' })
     const here = await visit(agent)

@@ -61,7 +61,7 @@ describe('devices at /account', () => {
     expect((await here.section('devices')).text).toMatch(/Last renewed \d+ \w+ \d{4} at \d\d:\d\d UTC/)
   })
 
-  it('revokes one: it renews no more, from the next request on', async () => {
+  it('revokes one, which can no longer renew', async () => {
     const [{ device, attestation }, spared] = [await enrol('phone-2'), await enrol('tablet')]
     const here = await visit()
     const done = await here.send('devices', { action: 'revoke', device: await idOf(here, 'phone-2') })
@@ -128,7 +128,7 @@ describe('devices at /account', () => {
     expect(await names()).toEqual(['old-1 Device', 'old-2 Device'])
   })
 
-  it('has no such section where nobody enrols, or nobody keeps who has', async () => {
+  it('has no such section without enrolment or a registry', async () => {
     const attestation = { attestation: {} }
     for (const [more, plugins] of [
       [{}, []],

@@ -74,7 +74,7 @@ describe('a new password at /account, hostile', () => {
     expect(await signs({ username: 'bob', password: bob.password })).toBe(true)
   })
 
-  it('AC13 ends also what the old password opens while the new one is written', async () => {
+  it('AC13 also ends sign-ins with the old password while the new one is written', async () => {
     const here = await enter()
     const between: AccountVisitor[] = []
     meanwhile = async () => {
@@ -157,7 +157,7 @@ describe('a new password at /account, hostile', () => {
     ['is a run', '12345678901', 'or a sequence such as 12345678'],
     ['is long', 'xy'.repeat(600), 'must have at most 1024 bytes'],
     ['is empty', '', 'must have at least 8 characters'],
-  ])('AC11 takes no new one that %s, and repeats nothing of it', async (_, to, problem) => {
+  ])('AC11 refuses a new one that %s, without repeating it', async (_, to, problem) => {
     const here = await enter()
     const { status, html, section } = await changePassword(here, current, to)
     expect([status, section.text]).toEqual([400, expect.stringContaining(problem)])

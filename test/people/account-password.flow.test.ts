@@ -84,7 +84,7 @@ describe('a new password at /account', () => {
     expect(await receiver.verify(receiver.tokens()[0], server.issuer, 'web')).toMatchObject({ sub: 'bob-1' })
   })
 
-  it('is what signs in from then on', async () => {
+  it('is used from then on', async () => {
     const elsewhere = visitAccount(server.issuer)
     const refused = await elsewhere.signIn(bob)
     expect([refused.status, refused.html]).toEqual([403, expect.stringContaining('Incorrect username or password.')])

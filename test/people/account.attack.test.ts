@@ -118,7 +118,7 @@ describe('/account, hostile', () => {
     expect(await applicationsOf(other)).toEqual([])
   })
 
-  it('AC03 nobody ends the session in which they are by its own sid', async () => {
+  it('AC03 the current session cannot be ended by its sid', async () => {
     const [there, here] = [await enter(mallory), await enter(mallory)]
     const began = (await server.audit()).findLast(({ event }) => event === 'login.succeeded')
     expect(await sidsOf(here)).not.toContain(began?.['sid'])

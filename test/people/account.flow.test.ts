@@ -49,12 +49,12 @@ describe('/account', () => {
     expect(back.pathname).toBe('/account/sessions')
   })
 
-  it('calls a person without a name by the username', async () => {
+  it('shows the username of a person without a name', async () => {
     const { html } = await (await browserOf(firefox, carol)).page()
     expect(html).toContain('<bdi id="consent-account">carol</bdi>')
   })
 
-  it('is where password managers are sent for a new password', async () => {
+  it('is the target of the change-password URL for password managers', async () => {
     const response = await fetch(`${server.issuer}/.well-known/change-password`, { redirect: 'manual' })
     expect([response.status, response.headers.get('location')]).toEqual([303, `${server.issuer}/account/password`])
   })
@@ -128,7 +128,7 @@ describe('/account', () => {
     expect(shown).not.toContain('bob')
   })
 
-  it('is not there where it is switched off', async () => {
+  it('is absent when it is switched off', async () => {
     await using off = await startServer({ configure: (written) => ({ ...written, account_page: false }) })
     for (const path of ['/account', '/account/sessions']) expect((await fetch(off.issuer + path)).status).toBe(404)
   })

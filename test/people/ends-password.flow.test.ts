@@ -94,7 +94,7 @@ describe('what ends with a password', () => {
   it.each([
     ['nobody', 'There is no such account in the store.\n'],
     [person.username, 'This account is in the configuration: change it there, and reload.\n'],
-  ])('says of %s what cannot be changed', async (username, stderr) => {
+  ])('reports what cannot be changed for %s', async (username, stderr) => {
     const any = ['set-password', 'remove', 'update']
     for (const command of username === 'nobody' ? [...any, 'disable', 'enable'] : any) {
       const options = { 'set-password': ['--password-stdin'], update: ['--claim', 'a=1'] }

@@ -46,7 +46,7 @@ describe('what an operator ends for a person', () => {
     })
   })
 
-  it('SE10 a session that another sign-in replaced is listed no more', async () => {
+  it('SE10 a session replaced by another sign-in is no longer listed', async () => {
     const { agent } = await openAll(server.issuer, person)
     const before = await list('sessions')
     await agent.authorize(
@@ -104,7 +104,7 @@ describe('what an operator ends for a person', () => {
     expect({ code: typo.code, ...JSON.parse(typo.stdout) }).toMatchObject({ code: 1, known: false })
   })
 
-  it('SE11 a consent that is taken back is asked for again', async () => {
+  it('SE11 a withdrawn consent is asked for again', async () => {
     const { agent } = await openAll(server.issuer, person)
     expect(await askSilently(server.issuer, agent)).toBe('code')
     expect(await list('consents')).toEqual([

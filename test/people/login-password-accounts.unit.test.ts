@@ -27,7 +27,7 @@ describe('the password hasher', () => {
     expect(await hasher.verify('grün ist 6', one)).toBe(false)
   })
 
-  it('takes what two keyboards make of one password', async () => {
+  it('accepts both Unicode forms of a password', async () => {
     const hash = await hasher.hash('grün ist 5'.normalize('NFD'))
     expect(await hasher.verify('grün ist 5'.normalize('NFC'), hash)).toBe(true)
     expect(await hasher.verify('grün\u00a0ist\u20035', hash)).toBe(true)
@@ -50,7 +50,7 @@ describe('the password hasher', () => {
     '$argon2id$v=19$m=19456,t=2,p=1$AAAA$AAAA',
     '$2b$10$abc',
     '$argon2id$v=19$m=99999999999,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAA',
-  ])('verifies nothing with the hash %j', async (hash) => {
+  ])('verifies no password against the hash %j', async (hash) => {
     expect(await hasher.verify('x', hash)).toBe(false)
     expect(await hasher.verify('', hash)).toBe(false)
   })

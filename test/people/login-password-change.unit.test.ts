@@ -107,7 +107,7 @@ describe('changePassword', () => {
     expect(await ask('wrong')).toEqual({ outcome: 'refused' })
   })
 
-  it('says what is wrong with a password to nobody but who knows the one before', async () => {
+  it('explains what is wrong with a new password only to a caller that knows the current one', async () => {
     expect(await ask('wrong', 'short')).toEqual({ outcome: 'refused' })
     expect(await ask('the builder', 'short')).toEqual({
       outcome: 'unacceptable',
@@ -136,7 +136,7 @@ describe('changePassword', () => {
     }
   })
 
-  it('is an outage while too many passwords wait', async () => {
+  it('is an outage while too many passwords are queued', async () => {
     const busy = async (): Promise<never> => {
       throw new Unavailable('passwords', 'no', 'Too many passwords are waiting to be checked.')
     }

@@ -47,7 +47,7 @@ const setUp = async (subject: string): Promise<string> => {
 }
 
 describe('one-time passwords as a second factor', () => {
-  it('are asked from who has them, after the password', async () => {
+  it('are required after the password from people who have set them up', async () => {
     const { method } = await open()
     await setUp('alice')
     expect(method).toMatchObject({ id: 'totp', kind: 'form', amr: ['otp'], after: ['password'] })

@@ -33,7 +33,7 @@ it('the documented factor enrols a sealed key, once, and grants attributes', asy
   expect(await device.enrol(sealFor(device.jkt))).toMatchObject({ status: 401 })
 })
 
-it('and no other key, and no other device', async () => {
+it('the documented factor refuses other keys and devices', async () => {
   const device = await createDevice(service.public, identity)
   const thief = await createDevice(service.public, identity)
   expect(await thief.enrol(sealFor(device.jkt))).toMatchObject({ status: 401 })

@@ -56,7 +56,7 @@ it('gives the branch a token for its loan, with the claims of the plugin before 
   })
 })
 
-it('refuses in the words of the plugin what the plugin refuses', async () => {
+it("refuses with the plugin's own error text", async () => {
   const refusals = await Promise.all([
     ask('branch-8', { loan: 'L-1001' }),
     ask('branch-7', { loan: '__proto__' }),
@@ -72,7 +72,7 @@ it('refuses in the words of the plugin what the plugin refuses', async () => {
   expect(audit).toContain('"reason":"parameters refused: loan"')
 })
 
-it('does not let the plugin widen what the client registered', async () => {
+it('does not let the plugin exceed the registration of the client', async () => {
   const { status, body } = await ask('branch-7', { loan: 'L-1001', scope: 'openid' })
   expect([status, body['error']]).toEqual([400, 'invalid_scope'])
 })

@@ -75,7 +75,7 @@ it('a consent that is neither allowed, denied nor pending gives no code', async 
   expect(await response.text()).toContain('Your answer has not arrived yet')
 })
 
-it('a password is not changed by what is no yes', async () => {
+it('a password changes only on a plain yes', async () => {
   const visitor = visitAccount(service.public)
   await visitor.signIn(credentials)
   const [current_password, new_password] = ['any', 'another one that will do']
@@ -88,7 +88,7 @@ it('a password is not changed by what is no yes', async () => {
   expect(service.output()).not.toContain('account.password_changed')
 })
 
-it('commands take no such answer for a success', async () => {
+it('commands do not take such an answer for success', async () => {
   const principal = ['--subject', 'plant-7', '--principal-id', 'meter-1', '--type', 'device']
   const config = ['--config', 'signet.yaml']
   expect(await cli.run(['principals', 'withdraw', '--kind', 'vague', ...principal, ...config])).toMatchObject({

@@ -40,7 +40,7 @@ describeWith(['chromium', 'spa recipe'], 'docs/recipes/spa.md', (executablePath)
       return { key, user: JSON.parse(sessionStorage.getItem(key) ?? '{}') as Record<string, unknown> }
     })
 
-  it('takes a no', async () => {
+  it('handles a denial', async () => {
     await page.goto(recipe.origin)
     await says('Not signed in')
     await signIn('deny')

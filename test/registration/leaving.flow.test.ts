@@ -172,7 +172,7 @@ describe('a client that registered itself', () => {
     }
   })
 
-  it('is asked about in five languages', async () => {
+  it('is confirmed in five languages', async () => {
     const titles = ['en', 'de', 'fr', 'es', 'ar'].map(async (ui_locales) => {
       const html = await (await new UserAgent().fetch(url({ prompt: 'none', ui_locales }))).text()
       return /<h1>([^<]+)<\/h1>/.exec(html)?.[1]

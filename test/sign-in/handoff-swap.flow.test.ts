@@ -125,7 +125,7 @@ describe('a sign-in that was handed off', () => {
     })
   })
 
-  it('is in the audit log with the addresses of both browsers, and has an id of its own at the service', async () => {
+  it('is in the audit log with the addresses of both browsers, and has a separate id at the service', async () => {
     const asked = await Promise.all([people.begin(new UserAgent()), people.begin(new UserAgent())])
     const ids = asked.map((one) => (one as { jti?: string }).jti)
     expect(ids).toEqual([expect.stringMatching(/^[\w-]{20,}$/), expect.stringMatching(/^[\w-]{20,}$/)])

@@ -48,7 +48,7 @@ describe('a hand-off to workers', () => {
     }
   })
 
-  it('may be refused there', async () => {
+  it('may be refused at that listener', async () => {
     const people = createHandedOff(deployment.issuer)
     const agent = browser()
     const { interaction } = await people.begin(agent)

@@ -134,7 +134,7 @@ describe('a logout token of the provider', () => {
   })
 })
 
-it('options that cannot be meant are refused', async () => {
+it('meaningless options are refused', async () => {
   const sound = { id: 'corp', issuer: 'https://login.example', client_id: 'c', client_secret: 's' }
   expect(await validate(sound)).not.toHaveProperty('issues')
   for (const wrong of [

@@ -87,7 +87,7 @@ describe('replicas of a multi-Region key', () => {
     await expect(signer.sign(message, never)).rejects.toBeInstanceOf(KeyRefused)
   })
 
-  it('all away: Unavailable', async () => {
+  it('all down: Unavailable', async () => {
     await using kms = await openOn(undefined, 400)
     const signer = await kms.provider.open(arn, 'ES256', never)
     double.fail({ fault: { hang: true } })

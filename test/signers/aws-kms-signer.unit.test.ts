@@ -28,7 +28,7 @@ const openOn = async (options: Parameters<typeof kmsProvider>[1] = {}, alg: JwsA
   return { provider, signer, [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose]() }
 }
 
-describe('what it asks', () => {
+describe('requests to AWS KMS', () => {
   it('describes the key and fetches its public half once, then only signs, with the ARN', async () => {
     const start = double.calls.length
     await using kms = await openOn({}, 'ES256', 'alias/tokens')
@@ -57,7 +57,7 @@ describe('what it asks', () => {
     expect(Buffer.from(String(raw?.['Message']), 'base64')).toEqual(message)
   })
 
-  it('names each signature as CloudTrail does', async () => {
+  it('identifies each signature as CloudTrail does', async () => {
     await using kms = await openOn({}, 'ES256', 'alias/tokens')
     const traces: SignatureTrace[] = [{}, {}]
     for (const trace of traces) await kms.signer.sign(message, never, trace)
@@ -83,7 +83,7 @@ describe('what it asks', () => {
     }
   })
 
-  it('keeps to the key when the alias moves', async () => {
+  it('keeps using its key when the alias moves', async () => {
     const { arn: other } = await double.createKey('ECC_NIST_P256')
     await double.createKey('ECC_NIST_P256', { alias: 'alias/moving' })
     await using kms = await openOn({}, 'ES256', 'alias/moving')
@@ -91,7 +91,7 @@ describe('what it asks', () => {
     expect(await isValid(kms.signer, await kms.signer.sign(message, never))).toBe(true)
   })
 
-  it('has no more requests at one time than it may', async () => {
+  it('never exceeds its limit of concurrent requests', async () => {
     await using own = await startKmsDouble()
     const provider = await kmsProvider(own, { concurrency: 3 })
     const signer = await provider.open((await own.createKey('ECC_NIST_P256')).arn, 'ES256', never)
@@ -136,7 +136,7 @@ describe('a fault that passes', () => {
     expect(callsSince(start)).toHaveLength(4)
   })
 
-  it('tells throttling from failure', async () => {
+  it('distinguishes throttling from failure', async () => {
     await using kms = await openOn()
     const lift = double.fail({ fault: { error: 'ThrottlingException' }, action: 'Sign' })
     expect((await errorOf(kms.signer.sign(message, never))).message).toMatch(/throttled: .*quota/)
@@ -230,7 +230,7 @@ describe('a fault that stays until an operator acts', () => {
 })
 
 describe('a ping', () => {
-  it('needs an answer, not a right', async () => {
+  it('needs an answer, but no permission', async () => {
     const provider = await kmsProvider(double, { deadline_ms: 200 })
     await expect(provider.ping(never)).resolves.toBeUndefined()
     const lift = double.fail({ fault: { error: 'AccessDeniedException' } })

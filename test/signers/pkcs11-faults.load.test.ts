@@ -228,7 +228,7 @@ describeWith(['softhsm2', 'gcc'], 'another key behind the same name (F17)', () =
       .toContain('KeyRefused: 2 private keys match')
   })
 
-  it.each(['C_SignInit other unused', 'C_Sign flip'])('the double lies as it should: %s', async (command) => {
+  it.each(['C_SignInit other unused', 'C_Sign flip'])('the double misbehaves as configured: %s', async (command) => {
     await provider.create?.('unused', 'ES256', never)
     await double.command(`${command} once`)
     expect(await signsRightly(signer)).toBe(false)

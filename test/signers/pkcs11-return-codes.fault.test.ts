@@ -194,7 +194,7 @@ describeWith(['softhsm2', 'gcc'], 'the PIN is tried once', () => {
     expect(journal.lines.at(-1)).toContain('It is not tried again until the configuration changes.')
   })
 
-  it('a login that crashed is repeated only while the token has counted nothing', async () => {
+  it('a login that crashed is repeated only if the token counted no failure', async () => {
     double = await doubleOf(token)
     await double.command('C_Login crash once')
     const provider = await open(token.pin)

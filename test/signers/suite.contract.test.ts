@@ -68,7 +68,7 @@ describe('checkSigner', () => {
     expect(code).toBe(1)
   })
 
-  it('gives up a signer that never answers', async () => {
+  it('abandons a signer that never answers', async () => {
     const hanging = () => new Promise<never>(() => undefined)
     const provider = { open: hanging, ping: hanging, [Symbol.asyncDispose]: hanging }
     const { cases, failures } = await checkSigner({ provider, ref: () => 'a', algs: ['ES256'], deadlineMs: 5 })

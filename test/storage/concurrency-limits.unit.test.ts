@@ -30,14 +30,14 @@ const enterMany = (id: string, count: number) =>
 const allowed = (entered: readonly { readonly allowed: boolean }[]): number =>
   entered.filter((one) => one.allowed).length
 
-it('lets so many in at once, and others by their own count', async () => {
+it('limits how many run at once, for each name separately', async () => {
   expect(allowed(await enterMany('parallel', 50))).toBe(10)
   const refused = await enter('parallel', 1)
   expect(refused).toMatchObject({ allowed: false })
   expect((await enter('another')).allowed).toBe(true)
 })
 
-it('frees a place when its time is over, at most a sixteenth later, and says when that is', async () => {
+it('frees a slot when it expires, at most a sixteenth later, and returns that time', async () => {
   await enterMany('time', 5)
   now += 300_000
   expect(allowed(await enterMany('time', 6))).toBe(5)
@@ -71,7 +71,7 @@ it('holds nobody for longer because a clock was set back', async () => {
   expect(allowed(await enterMany('clock', 11))).toBe(10)
 })
 
-it('keeps a state small however many places there are', async () => {
+it('keeps a small state regardless of the number of slots', async () => {
   for (let index = 0; index < 40; index += 1) {
     await Promise.all(
       Array.from({ length: 25 }, () =>

@@ -49,7 +49,7 @@ describe('the fault proxy', () => {
   const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve))
   const read = async (socket: Socket) => ((await once(socket, 'data')) as [Buffer])[0]
 
-  it('hands everything on, whole messages at a time, in order', async () => {
+  it('forwards everything in order, in whole messages', async () => {
     const socket = await call()
     const texts = Array.from({ length: 100 }, (_, n) => `message ${n} ${'x'.repeat(n * 1000)}`)
     const sent = Buffer.concat(texts.map(message))
@@ -59,7 +59,7 @@ describe('the fault proxy', () => {
     expect(received.equals(sent)).toBe(true)
   })
 
-  it('is late both ways', async () => {
+  it('delays both directions', async () => {
     const socket = await call()
     proxy.faults.latencyMs = 50
     const begun = performance.now()

@@ -60,7 +60,7 @@ describeWith(['redis', 'openssl'], 'reports about Redis', () => {
 
   const at = (port: number, more = '') => `redis://${more}127.0.0.1:${String(port)}`
 
-  it('a good one, with its version, role and policy', async () => {
+  it('reports a usable server, with its version, role and policy', async () => {
     expect(await reportOf({ uri: at(plain.port) })).toMatch(/^Redis \d+\.\d+\.\d+, primary, noeviction$/)
     expect(await reportOf({ uri: at(guarded.port, `:${password}@`) })).toMatch(/^Redis /)
     expect(await reportOf({ uri: `rediss://127.0.0.1:${String(tlsPort)}`, ca })).toMatch(/^Redis /)
@@ -71,7 +71,7 @@ describeWith(['redis', 'openssl'], 'reports about Redis', () => {
     expect(await reportOf({ uri: `${at(plain.port)}/99` })).toMatch(/has no database with that number/)
   })
 
-  it('nobody there, no such host', async () => {
+  it('reports that no server answers or the host is unknown', async () => {
     expect(await reportOf({ uri: at(await freePort()) })).toMatch(/nothing listens there/)
     expect(await reportOf({ uri: 'redis://no-such-host.invalid' })).toMatch(/no such host|cannot be looked up/)
   })

@@ -95,7 +95,7 @@ describe('what rules release', () => {
     expect(releases.added('id_token', recipient)).toEqual([])
   })
 
-  it('for one resource server is in no token for two, nor in what has no audience', () => {
+  it('for one resource server is in no token for two, nor in an answer without an audience', () => {
     const releases = withRules({ roles: { in: ['access_token', 'userinfo'], for: [api] } })
     expect(releases.added('access_token', { ...recipient, audience: [api, other] })).toEqual([])
     expect(releases.added('access_token', { ...recipient, audience: [] })).toEqual([])
@@ -111,14 +111,14 @@ describe('what rules release', () => {
     expect(german.added('access_token', { ...recipient, scope: ['staff'] })).toEqual(['department#de'])
   })
 
-  it('cannot be asked for without a scope', () => {
+  it('cannot be requested without a scope', () => {
     const releases = withRules({ roles: { in: ['userinfo'] } })
     expect(releases.releasable({ userinfo: { roles: null } }, { scope: ['openid', 'profile', 'staff'] })).toEqual({
       userinfo: {},
     })
   })
 
-  it('says which claims of an account are of use', () => {
+  it('lists the claims of an account that can be released', () => {
     const releases = withRules({
       roles: { from: 'groups', in: ['access_token'] },
       tenant: { value: 'acme', in: ['id_token'] },

@@ -52,7 +52,7 @@ const tokensOf = ({ body }: { readonly body: Record<string, unknown> }) => ({
 const tenant = { id: 'acme' }
 
 describe('the claims of the configuration', () => {
-  it('bring a role into the access token of a resource server, for every refresh, and no further', async () => {
+  it('put a role into the access token of a resource server, at every refresh, and nowhere else', async () => {
     const client = await discover(host.server.issuer, 'web', oidc.ClientSecretBasic(web.client_secret))
     const first = await signIn(client, { resource: api, prompt: 'consent' })
     const again = await oidc.refreshTokenGrant(client, first.refresh_token ?? '', { resource: api })

@@ -44,7 +44,7 @@ const setUp = () => {
 
 const unused = (): Promise<never> => Promise.reject(new Error('not to be called'))
 
-it('a remembered token ends with its time and the tolerance', async () => {
+it('a remembered token expires with its exp and the tolerance', async () => {
   const { state, identify } = setUp()
   const text = token('grant.one', 600)
   const first = await identify(text)

@@ -211,7 +211,7 @@ describe('/introspect', () => {
     }
   })
 
-  it('the person is gone', async () => {
+  it('the person no longer exists', async () => {
     const accounts = openAccountStore(host.store)
     await addAccount(accounts, createPasswordHasher(), { username: 'dan', password: 'battery staple', sub: 'dan-1' })
     const ofDan = await issue({ subject: 'dan-1' })
@@ -221,7 +221,7 @@ describe('/introspect', () => {
     for (const token of [ofDan.access_token, ofDan.refresh_token]) expectInactive(await introspect(token, webClient))
   })
 
-  it('a refresh token is for the client that it belongs to, and the current one only', async () => {
+  it('a refresh token is active only for its own client, and only the current one', async () => {
     const { refresh_token } = await issue({ resource: [api], scope: ['openid', 'offline_access', 'read'] })
     for (const client of [otherClient, apiServer, serviceClient])
       expectInactive(await introspect(refresh_token, client))
@@ -236,7 +236,7 @@ describe('/introspect', () => {
     })
   })
 
-  it('tells what the token says and nothing of what is ours', async () => {
+  it('returns the claims of the token and nothing internal', async () => {
     const requestedClaims = { userinfo: { email: null } }
     const { access_token } = await issue({ resource: [api], scope: ['openid', 'read'], requestedClaims })
     const { userinfo_claims, ...claims } = decode(access_token, 1)

@@ -215,7 +215,7 @@ describe('refresh tokens at /token', () => {
     expectRefusal(await host.refresh(current), 400, 'invalid_grant')
   })
 
-  it('RT10 the idle lifetime ends a family that rests', async () => {
+  it('RT10 the idle lifetime ends an unused family', async () => {
     const day = 86_400_000
     const { token } = await host.mint.refreshToken()
     const second = tokenOf(await host.refresh(token))

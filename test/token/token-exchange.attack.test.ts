@@ -129,7 +129,7 @@ describe('token exchange', () => {
     expectRefusal(await host.exchange(gateway, mixed as [string, string][]), 400, 'invalid_target')
   })
 
-  it('TX06 half an actor', async () => {
+  it('TX06 an incomplete actor', async () => {
     await expectRefused({ ...shown(alice.access), actor_token: await host.own(delegate) }, 'invalid_request', delegate)
     await expectRefused({ ...shown(alice.access), actor_token_type: accessType }, 'invalid_request', delegate)
   })
@@ -160,7 +160,7 @@ describe('token exchange', () => {
     expect((await host.exchange(gateway, { ...allowed, ...actor(own) })).status).toBe(200)
   })
 
-  it('TX08 act without end', async () => {
+  it('TX08 an act chain without end', async () => {
     const nested = (depth: number): unknown => (depth === 0 ? undefined : { sub: `a${depth}`, act: nested(depth - 1) })
     const actor = { actor_token: await host.own(delegate), actor_token_type: accessType }
     for (const depth of [4, 5, 50, 1000])
@@ -272,7 +272,7 @@ describe('token exchange', () => {
       )
   })
 
-  it('a person who is gone is no subject', async () => {
+  it('a removed person cannot be the subject', async () => {
     expectRefusal(await host.exchange(gateway, shown(access({ sub: 'gone' }))), 400, 'invalid_grant')
     expect(decode(alice.access, 1)['sub']).toBe(subject)
   })

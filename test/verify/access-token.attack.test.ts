@@ -154,7 +154,7 @@ describe('what a request needs', () => {
     expect((await bearer(token({ auth_time: seconds() - 1 }), { maxAge: 0 })).challenge).toMatch(/max_age="0"/)
   })
 
-  it('can be told in a challenge', () => {
+  it('is described in a challenge', () => {
     for (const wrong of [
       { scope: '' },
       { scope: 'a"b' },

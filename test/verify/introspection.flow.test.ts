@@ -132,7 +132,7 @@ describe.each([
   })
 })
 
-it('an API takes no options of introspection that make no sense', () => {
+it('an API refuses introspection options that make no sense', () => {
   const make = (introspection: Introspection, issuers = ['https://id.example']) =>
     createResourceServer({ issuers, audience, introspection })
   const common = { endpoint: 'https://id.example/introspect', clientId: 'api' }

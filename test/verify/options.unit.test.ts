@@ -41,7 +41,7 @@ describe.each<[string, Call, object, object]>([
   ['memoryReplayGuard', (given) => memoryReplayGuard(given), { most: 10 }, { most: '10' }],
   ['createDevice', (given) => createDevice(given), device, { onRenewalFailed: true }],
 ])('%s', (_name, call, right, wrong) => {
-  it('throws for members that are unknown, or of another type', () => {
+  it('throws for unknown members, or members of a wrong type', () => {
     expect(() => call(right as never)).not.toThrow()
     for (const bad of [{ ...right, scopes: 'read' }, { ...right, ...wrong }, null, 'read', []])
       expect(() => call(bad as never)).toThrow(TypeError)
@@ -187,7 +187,7 @@ describe('a status checker', () => {
     return createAttestationReader({ keySets, status, type: 'att+jwt', skew: 30 })(text, 10)
   }
 
-  it('says true and nothing like it', async () => {
+  it('must return exactly true', async () => {
     expect(await read(Promise.resolve(true))).toMatchObject({ jkt: claims.cnf.jkt })
     for (const answer of ['no', 'true', 1, {}, false, undefined, null])
       await expect(read(Promise.resolve(answer))).rejects.toThrow()

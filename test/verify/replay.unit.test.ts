@@ -8,7 +8,7 @@ let seconds = start
 const clock = () => seconds * 1000
 
 describe('memoryReplayGuard', () => {
-  it('remembers until the end, and that second too', () => {
+  it('remembers up to and including the last second', () => {
     seconds = start
     const guard = memoryReplayGuard({ clock })
     expect(guard.claim('a.1', start + 10)).toBe(true)

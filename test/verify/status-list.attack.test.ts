@@ -61,7 +61,7 @@ describe('status lists', () => {
     }
   })
 
-  it('a list may spell its type in other letters', async () => {
+  it('a list may spell its type in another case', async () => {
     for (const typ of spellingsOf('statuslist+jwt')) {
       site.instead.set('/status-lists/1', site.list({}, { typ }))
       now += 60_000

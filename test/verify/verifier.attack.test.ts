@@ -36,7 +36,7 @@ describe('hostile tokens', () => {
   const good = () => device.signature({ target: '/a', audience: origin })
   const check = (attestation: string, signature: string) => reasonOf(verifier.check(request(attestation, signature)))
 
-  it('an attestation and a signature may spell their types in other letters', async () => {
+  it('an attestation and a signature may spell their types in another case', async () => {
     for (const typ of spellingsOf('device-attestation+jwt'))
       expect(await check(issuer.attest(device.jkt, {}, { typ }), good())).toBe('accepted')
     for (const typ of spellingsOf('device-signature+jwt')) {

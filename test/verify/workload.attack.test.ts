@@ -234,7 +234,7 @@ it('WI09 the host is that of the options, a header twice is refused, and the ans
   }
 })
 
-it('token, proof and scheme may be spelled in other letters', async () => {
+it('token, proof and scheme may be spelled in another case', async () => {
   for (const typ of spellingsOf('wit+jwt')) {
     const token = tokenWith({}, { typ })
     expect(await reasonOf(verifier.check(requestOf(token, proofWith(token))))).toBe('accepted')
@@ -264,7 +264,7 @@ it('WI10 an outage is no refusal', async () => {
   expect(await answerOf(forgetful)).toEqual(['replay_guard_unavailable', 503, '5'])
 })
 
-it('takes no options that make no sense', () => {
+it('refuses options that make no sense', () => {
   expect(() => make({ trustDomains: [] })).toThrow(TypeError)
   expect(() => make({ origin: 'https://ledger.example/' })).toThrow(TypeError)
   expect(() => make({ clockSkewSeconds: 301 })).toThrow(TypeError)

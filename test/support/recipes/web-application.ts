@@ -25,7 +25,7 @@ export const describeWebApplication = (
     })
     afterAll(() => recipe?.[Symbol.asyncDispose]())
 
-    it('takes a no', async () => {
+    it('handles a denial', async () => {
       const denied = await visit(browser, `${recipe.origin}/login`, { ...person, decision: 'deny' })
       expect(denied).toMatchObject({ status: 403, text: expect.stringContaining('You did not allow access') })
       expect((await visit(browser, recipe.origin)).text).toContain('Not signed in')
