@@ -198,7 +198,7 @@ export const rateLimits = z
       'Of `/approvals`. One device is held to `rate_limits.attestation.key_per_minute`, too.',
     ),
     documents: ofAddress(600_000).describe(
-      'Of discovery, `/jwks.json`, `/trust-bundle.json`, `/status-lists/…`, `/` and assets together.',
+      'For discovery, `/jwks.json`, `/trust-bundle.json`, `/status-lists/…`, `/` and assets together.',
     ),
     refused: z
       .strictObject({

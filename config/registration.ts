@@ -11,7 +11,7 @@ const policy = z.strictObject({
   grant_types: names
     .optional()
     .describe(
-      'Grants that a client may register. The first one is what a client gets that names none, unless `authorization_code` is among them. Default: `authorization_code` and `refresh_token`.',
+      'Grants that a client may register. A client that names none gets the first one, or `authorization_code` if it is among them. Default: `authorization_code` and `refresh_token`.',
     ),
   token_endpoint_auth_methods: names
     .optional()
@@ -66,7 +66,7 @@ const statementIssuer = z
       .array(signingAlg)
       .min(1, 'must not be empty')
       .default(['PS256', 'ES256', 'RS256'])
-      .describe('What statements may be signed with.'),
+      .describe('The algorithms that may sign a statement.'),
     max_age_secs: z
       .int()
       .min(1)

@@ -9,8 +9,8 @@ export const listGrants = ({ config, stores, clock }: TimedDeployment, sub: stri
   personalRecordsIn(stores, config, clock).listGrants(sub)
 
 /**
- * Ends a grant with all its tokens, as `/revoke` does with a refresh token, by the id in the audit log. `isKnown`: a
- * person has given it. Tokens of an unknown grant are refused from now on all the same. Throws `Unavailable`.
+ * Ends a grant with all its tokens, as `/revoke` does with a refresh token, by the id in the audit log. `isKnown` is
+ * false for a grant without an entry; its tokens, if there are any, are refused from now on too. Throws `Unavailable`.
  */
 export const revokeGrant = async (
   administration: Administration,

@@ -22,9 +22,9 @@ export interface Demo {
 }
 
 /**
- * Creates the data for trying a start without configuration. The secret and the password are new at every start;
- * `configFile` is the file that commands of the page name. Throws for an issuer off loopback, because a service that
- * others can reach must not have an account whose password is shown.
+ * Creates the clients and the account of a start without a configuration. The secret and the password are new at
+ * every start; `configFile` is the file that the commands on the page name. Throws for an issuer off loopback, because
+ * a service that others can reach must not have an account whose password is shown.
  */
 export const createDemo = (
   config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation' | 'authorization_details_types'>,

@@ -14,7 +14,7 @@ export const explainMissing = (name: string): string => {
   return `needs the package ${name}: run \`npm install ${range === undefined ? name : `"${name}@${range}"`}\``
 }
 
-/** The same, when an optional package of Signet is why a module could not be imported. */
+/** Like `explainMissing`, for a module that could not be imported because an optional package of Signet is missing. */
 export const explainFailedImport = (error: unknown): string | undefined => {
   const missing = findMissingPackage(error)
   return missing === undefined || optionalPackages[missing] === undefined ? undefined : explainMissing(missing)

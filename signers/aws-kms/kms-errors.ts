@@ -19,7 +19,7 @@ const passing: ReadonlyMap<string, string> = new Map([
   ['KeyUnavailableException', 'the key is not available at the moment'],
   [
     'CredentialsProviderError',
-    'no AWS credentials were found: set what the AWS SDK reads (environment, profile, role)',
+    'no AWS credentials were found: configure them for the AWS SDK (environment, profile, role)',
   ],
   ['ExpiredTokenException', 'the AWS credentials have expired and were not renewed'],
   ['InvalidSignatureException', 'it rejected the signature of the request: check the secret access key and the clock'],

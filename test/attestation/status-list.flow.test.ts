@@ -107,7 +107,7 @@ describe('the list', () => {
     expect([list.statusList.length, list.getBitsPerStatus(), list.getStatus(idx)]).toEqual([2 ** 20, 1, 0])
   })
 
-  it('SL08 has an ETag: a client that has it already gets 304, for GET and HEAD', async () => {
+  it('SL08 has an ETag, also for HEAD, and a client that has it already gets 304', async () => {
     const { uri } = referenceOf(await (await newDevice()).attest())
     const etag = String((await fetchList(uri)).headers.get('etag'))
     const again = await fetchList(uri, { 'if-none-match': etag })

@@ -161,7 +161,7 @@ describe('signed authorization requests', () => {
     expect(await push('signing', { request })).toMatchObject({ status: 400, error: 'invalid_request' })
   })
 
-  it('JA14 are refused by a redirect with iss once they verify', async () => {
+  it('JA14 with an unavailable scope are refused by a redirect, with iss', async () => {
     const { left } = await open('signing', sign(claimsOf('signing', { scope: 'nothing' })))
     expect([left?.searchParams.get('error'), left?.searchParams.get('iss')]).toEqual(['invalid_scope', server.issuer])
   })

@@ -72,7 +72,7 @@ describe('/account at two replicas', () => {
     expect(new Set(receiver.tokens().map((one) => createHash('sha256').update(one).digest('hex'))).size).toBe(2)
   })
 
-  it('AC13 either replica ends them', async () => {
+  it('AC13 either replica ends the sessions', async () => {
     const opened = await signIn()
     const here = visitAccount(server.issuer)
     await here.signIn(person)

@@ -219,7 +219,7 @@ describe('a plugin in the place of a built-in grant', () => {
     })
   }
 
-  it('refreshes by rules of its own, and the core rotates all the same', async () => {
+  it('applies its own rules to a refresh, and the core still rotates', async () => {
     await using own = await startWithHook(
       `{ subject, scope: scope.filter((name) => name !== 'email'), authentication, grant,
         claims: { tier: 'gold' }, redeem: { kind: 'refresh_token', token } }`,

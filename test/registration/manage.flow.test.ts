@@ -35,7 +35,7 @@ describe('GET /register/{client_id}', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('is refused to a client that authenticates with another method', async () => {
+  it('lists the allowed methods in answer to any other one', async () => {
     const told = await register(issuer, web)
     const patched = await manage('PATCH', told, {})
     expect(patched.status).toBe(405)

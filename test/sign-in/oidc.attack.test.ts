@@ -182,7 +182,7 @@ describe('[SI26] a provider that is down, slow or has changed its keys', () => {
     await expect(finished).rejects.toThrow(Unavailable)
   })
 
-  it('signs in with a key that it did not have a moment ago', async () => {
+  it('signs in with a key that the provider has just published', async () => {
     const contributed = await create()
     expect(await signIn(contributed)).toMatchObject({ outcome: 'passed' })
     const rotated = await generateKeyPair('ES256')

@@ -19,7 +19,7 @@ const withCodes =
   })
 
 describe('the ledger', () => {
-  it('finds nothing wrong with the product', async () => {
+  it('finds no fault in the product', async () => {
     const { machine, redeem, host, contradictions, ledger } = await startUntilTestEnds({
       keys: [localKey('es256.pem')],
     })
@@ -31,7 +31,7 @@ describe('the ledger', () => {
     expect(unfinished(ledger)).toEqual([])
   })
 
-  it('finds tokens whose signature nobody verified', async () => {
+  it('finds tokens with an unverified signature', async () => {
     const { chaos, machine, contradictions } = await startUntilTestEnds({ keys: [chaosKey('hsm')], unverified: true })
     chaos.tell({ fault: 'flip', everyNth: 10 })
     await inParallel(100, 8, machine)
@@ -69,7 +69,7 @@ describe('the ledger', () => {
     expect(unfinished(ledger)).toEqual([code])
   })
 
-  it('finds tokens and signatures that the audit log does not have', async () => {
+  it('finds tokens and signatures that are missing in the audit log', async () => {
     const without =
       (name: string) =>
       (sound: AuditLog): AuditLog => ({
@@ -86,7 +86,7 @@ describe('the ledger', () => {
     }
   })
 
-  it('finds requests without an answer, and tokens that nobody got', async () => {
+  it('finds requests without an answer, and tokens that were not delivered', async () => {
     const { machine, host } = await startUntilTestEnds({ keys: [localKey('es256.pem')] })
     await machine()
     const ledger = new Ledger()

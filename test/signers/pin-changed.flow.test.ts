@@ -53,7 +53,7 @@ describeWith(['softhsm2', 'opensc'], 'a PIN that was changed on the token', () =
     return { ready, reload }
   }
 
-  it('in a variable: readiness turns red at once, and a reload names the variable', async () => {
+  it('in a variable: turns not ready at once, and a reload names the variable', async () => {
     process.env['SIGNET_TEST_CHANGED_PIN'] = token.pin
     await write('{ $env: SIGNET_TEST_CHANGED_PIN }')
     const { reload } = await startAndChange()

@@ -103,7 +103,7 @@ describe('a store at its maximum size', () => {
     await environment.release()
   })
 
-  it('collects what a longer life has spared, once, and nothing else', async () => {
+  it('collects records with an extended lifetime once, and no others', async () => {
     const path = join(directory, 'spared')
     await using backend = await openEmbedded({ path, clock })
     const environment = await acquireEnvironment(path, 1024 * 1024 * 1024)

@@ -80,7 +80,7 @@ describeWith('redis', 'Redis without losing its memory', () => {
     expect(refused()).toBeGreaterThan(before)
   })
 
-  it('obeys, and the answer is lost: what was claimed is claimed', { timeout: 30_000 }, async () => {
+  it('executes a command whose answer is lost: the claim counts', { timeout: 30_000 }, async () => {
     const before = refused()
     let lost = 0
     proxy.faults.onRequest = (message) => {

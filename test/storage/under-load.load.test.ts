@@ -89,7 +89,7 @@ describeWith(['mongodb', 'redis'], 'two stores that fail under load', () => {
   })
 })
 
-describe('the ledger finds out a build', () => {
+describe('the ledger detects a build', () => {
   /** Codes and assertions are shown several times, and a code after its time. */
   const judge = async (store: (sound: StorageBackend) => StorageBackend): Promise<readonly string[]> => {
     await using host = await startTokenServer({
@@ -109,7 +109,7 @@ describe('the ledger finds out a build', () => {
     return await auditServer(ledger, host.server)
   }
 
-  it('but not the one as it is', async () => {
+  it('except the current one', async () => {
     expect(await judge((sound) => sound)).toEqual([])
   })
 

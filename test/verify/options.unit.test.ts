@@ -61,7 +61,7 @@ it('values of acrValues are texts', () => {
   expect(() => server.requireAccessToken({ acrValues: 'urn:a' as never })).toThrow(TypeError)
 })
 
-it('methods of a device reject for options that are unknown', async () => {
+it('methods of a device reject unknown options', async () => {
   const made = createDevice(device)
   const request = new Request('https://api.example/')
   await expect(made.sign(request, { audience: 'x', expires: 1 } as never)).rejects.toThrow(TypeError)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { EphemeralBackend } from '../../storage/ports.js'
 import { oddRecords, type Describe, type Subject } from './subject.js'
 
-/** The counters of the store under test, and what reads and changes them. */
+/** The counters of the store under test, with functions that read and change them. */
 const prepare = ({ backend }: Subject<EphemeralBackend>) => {
   const counters = () => backend().counters('contract_counters')
   const peek = (id: string, namespace = 'n') =>
