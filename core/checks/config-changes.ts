@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { formatPath, type Path } from '../format-path.js'
 import type { Config } from '../../config/schema.js'
 import type { Messages } from '../interaction/languages/built-in.js'
+import { isSlot } from '../keys/slots/expand-slots.js'
 import type { Theme } from '../interaction/pages/theme.js'
 import { revealOptions } from '../../config/substitute.js'
 
@@ -52,7 +53,7 @@ interface Compared {
 }
 
 const entriesOf = ({ config, theme, messages }: Compared): Readonly<Record<ReloadableSection, Entries>> => ({
-  keys: new Map(config.keys.map((key) => [key.kid, key])),
+  keys: new Map(config.keys.map((key) => [isSlot(key) ? `slot ${key.slot}` : key.kid, key])),
   signers: new Map(Object.entries(config.signers)),
   clients: new Map(config.clients.map((client) => [String(client['client_id']), client])),
   accounts: new Map(config.accounts.map((account) => [account.username, account])),

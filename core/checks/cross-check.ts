@@ -14,6 +14,7 @@ import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from '.
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { trustedProxies } from './trusted-proxies.js'
 import { keyRules } from './key-rules.js'
+import { slotRules } from './slot-rules.js'
 import { authenticationContextRules } from './authentication-context-rules.js'
 import { signInRules } from './sign-in-rules.js'
 import { firstMethods } from '../interaction/method-choice.js'
@@ -55,8 +56,13 @@ const uniqueIds: Rule = (deployment) => {
   )
   reportRepeated(
     deployment,
-    keys.map((key) => key?.kid),
+    keys.map((key) => key && ('kid' in key ? key.kid : undefined)),
     (index) => ['keys', index, 'kid'],
+  )
+  reportRepeated(
+    deployment,
+    keys.map((key) => key && ('slot' in key ? key.slot : undefined)),
+    (index) => ['keys', index, 'slot'],
   )
   reportRepeated(
     deployment,
@@ -234,6 +240,7 @@ const rules: readonly Rule[] = [
   uniqueIds,
   clientIdsAreNotSubjects,
   ...keyRules,
+  ...slotRules,
   grantsHavePlugins,
   clientMethods,
   misspeltNames,

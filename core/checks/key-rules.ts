@@ -53,16 +53,25 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isValid }) => {
   }
 }
 
+type SalvagedEntry = NonNullable<Parameters<Rule>[0]['config']['keys']>[number]
+
+const nameOfEntry = (entry: SalvagedEntry): string | undefined => {
+  if (entry === undefined) return undefined
+  if ('slot' in entry) return entry.slot && `slot ${entry.slot}`
+  return 'kid' in entry && entry.kid !== undefined ? `key ${entry.kid}` : undefined
+}
+
 /** Otherwise the first sign-in would report it as an outage. */
 const keysForSignedRequests: Rule = ({ config, registries, report, isValid }) => {
   if (!isValid('keys', 'plugins')) return
   for (const { plugin, path, purpose, alg } of registries.signedRequests) {
     if (config.keys?.some((key) => key?.purposes?.includes(purpose) && (alg === undefined || key.alg === alg))) continue
     const near = config.keys?.find((key) => alg === undefined || key?.alg === alg)
+    const name = nameOfEntry(near)
     const hint =
-      near?.kid === undefined
+      name === undefined
         ? 'add one to `keys`'
-        : `write \`purposes: [${[...(near.purposes ?? []), purpose].join(', ')}]\` for the key ${near.kid}`
+        : `write \`purposes: [${[...(near?.purposes ?? []), purpose].join(', ')}]\` for the ${name}`
     report(path, `${plugin} needs a key${alg === undefined ? '' : ` for ${alg}`} with the purpose ${purpose}: ${hint}`)
   }
 }

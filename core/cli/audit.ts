@@ -42,7 +42,8 @@ export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<
   const audit = options.audit ?? logsOf(config)
   if (audit.length === 0) throw new CommandFailed('No audit log was given: use --audit, or a --config that has one.')
   const keys = config.keys
-    ?.map((key) => ({ signer: key?.signer, ref: key?.ref }))
+    // The keys of a slot are known to the store alone.
+    ?.flatMap((key) => (key === undefined || 'slot' in key ? [] : [{ signer: key.signer, ref: key.ref }]))
     .filter(({ signer = '' }) => !outsideTrail.has(config.signers?.[signer]?.use))
   const found = await reconcile({
     cloudtrail,

@@ -2,6 +2,7 @@ import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
 import { loadPages } from '../host/load-pages.js'
 import { printProblems, withoutStacks } from './failure.js'
+import { isSlot } from '../keys/slots/expand-slots.js'
 import { good, print, printError, printJson } from './output.js'
 
 export interface CheckOptions {
@@ -29,7 +30,11 @@ export const check = async ({ config: file, json }: CheckOptions): Promise<void>
 const summarize = ({ file, config, clients }: CheckedConfiguration) => ({
   file,
   issuer: config.issuer,
-  keys: config.keys.map(({ kid, alg, signer }) => ({ kid, alg, signer })),
+  keys: config.keys.map((key) => ({
+    ...(isSlot(key) ? { slot: key.slot, kid: undefined } : { slot: undefined, kid: key.kid }),
+    alg: key.alg,
+    signer: key.signer,
+  })),
   plugins: config.plugins.map(({ use }) => use),
   clients: clients.map(({ client_id }) => client_id),
 })
@@ -39,7 +44,9 @@ const printSummary = (checked: CheckedConfiguration): void => {
   for (const warning of checked.warnings) printError(`warning: ${formatProblem(warning)}`)
   print(good(`${file} is in order.`))
   print(`issuer   ${issuer}`)
-  print(`keys     ${keys.map(({ kid, alg, signer }) => `${kid} (${alg}, ${signer})`).join(', ')}`)
+  print(
+    `keys     ${keys.map(({ kid, slot, alg, signer }) => `${kid ?? `slot ${slot ?? ''}`} (${alg}, ${signer})`).join(', ')}`,
+  )
   print(`plugins  ${plugins.join(', ')}`)
   print(`clients  ${clients.join(', ') || 'only those in the store'}`)
 }

@@ -8,6 +8,9 @@ import { keyPurposes } from '../../config/sections.js'
 import { loadModules } from '../modules/load-modules.js'
 import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
+import { expandSlots, slotsOf, waits } from '../keys/slots/expand-slots.js'
+import type { SlotRecord } from '../keys/slots/slot.js'
+import { readKnownKeys } from './plan-keys.js'
 import { stateAt } from '../keys/key-states.js'
 import { KeyRefused, type SignerProvider } from '../keys/ports.js'
 import { newProbe } from '../keys/probe.js'
@@ -33,8 +36,12 @@ export interface ListKeysOptions extends DeploymentOptions {
 export const printKeys = async (options: ListKeysOptions): Promise<void> => {
   const config = await readDeployment(options)
   const now = Date.now()
-  const rows = config.keys.map((key) => ({ ...key, state: stateAt(lifetimeOf(config, key), now) }))
-  const iso = (time: number | undefined) => (time === undefined ? undefined : isoTime(time))
+  const slots = slotsOf(config).length === 0 ? new Map<string, SlotRecord>() : (await readKnownKeys(config)).slots
+  const rows = expandSlots(config.keys, slots).map(({ path: _path, ...key }) => ({
+    ...key,
+    state: stateAt(lifetimeOf(config, key), now),
+  }))
+  const iso = (time: number | undefined) => (time === undefined || time === waits ? undefined : isoTime(time))
   if (options.json) {
     return printJson(rows.map((row) => ({ ...row, not_before: iso(row.not_before), not_after: iso(row.not_after) })))
   }
@@ -69,7 +76,7 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { alg, signer: name } = options
   const reading = await readConfig(options.config, process.env)
   const kid = options.kid ?? `${alg.toLowerCase()}-${randomBytes(4).toString('hex')}`
-  if (reading.salvaged.keys?.some((key) => key?.kid === kid)) {
+  if (reading.salvaged.keys?.some((key) => key !== undefined && 'kid' in key && key.kid === kid)) {
     throw new CommandFailed(`The configuration already has a key ${kid}.`)
   }
   // The rest of the file need not be valid, because it may still wait for this key.

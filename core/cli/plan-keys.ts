@@ -4,6 +4,9 @@ import { collections } from '../collections/collections.js'
 import { findMissingStore } from '../collections/stores.js'
 import { planKeys, type KeyPlan } from '../keys/lifecycle/plan.js'
 import { readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
+import { expandSlots } from '../keys/slots/expand-slots.js'
+import type { SlotRecord } from '../keys/slots/slot.js'
+import { readSlots } from '../keys/slots/slot-store.js'
 import { Unavailable } from '../unavailable.js'
 import { readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { heading, print, printError, printJson } from './output.js'
@@ -13,13 +16,21 @@ export interface PlanKeysOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-const none: KeyPublications = new Map()
+interface KnownKeys {
+  readonly publications: KeyPublications
+  readonly slots: ReadonlyMap<string, SlotRecord>
+}
+
+const none: KnownKeys = { publications: new Map(), slots: new Map() }
 
 /** The plan does not need a store, but is more precise with one. Before the first start nothing was published. */
-const findPublications = async (config: Config): Promise<KeyPublications> => {
+export const readKnownKeys = async (config: Config): Promise<KnownKeys> => {
   if ((await findMissingStore(config)) !== undefined) return none
   try {
-    return await withStores(config, (stores) => readPublications(collections(stores).publications))
+    return await withStores(config, async (stores) => {
+      const { publications, keySlots } = collections(stores)
+      return { publications: await readPublications(publications), slots: await readSlots(keySlots) }
+    })
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
     printError(`warning: ${error.component}: ${error.message}: the publication times of the keys are unknown`)
@@ -33,7 +44,8 @@ const findPublications = async (config: Config): Promise<KeyPublications> => {
 export const printPlan = async (options: PlanKeysOptions): Promise<void> => {
   const config = await readDeployment(options)
   const now = Date.now()
-  const plan = planKeys(config, await findPublications(config), now)
+  const { publications, slots } = await readKnownKeys(config)
+  const plan = planKeys(config, expandSlots(config.keys, slots), publications, now)
   if (plan.warnings.length > 0) process.exitCode = 1
   if (options.json) printJson(toJson(plan))
   else printTables(plan, now)

@@ -36,6 +36,7 @@ import {
 } from '../storage/counted-collections.js'
 import type { Quota } from '../storage/quotas.js'
 import type { KeyPublication } from '../keys/lifecycle/publications.js'
+import type { ReplicaReport, SlotRecord } from '../keys/slots/slot.js'
 import type { QuotaName } from './quotas.js'
 import type { Stores } from './stores.js'
 
@@ -68,6 +69,8 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     recoveryLinks: records.records<RecoveryLink>('recovery_links'),
     recoverySessions: records.records<RecoverySession>('recovery_sessions'),
     publications: records.records<KeyPublication>('key_publications'),
+    keySlots: records.records<SlotRecord>('key_slots'),
+    replicas: records.records<ReplicaReport>('replicas'),
     sessionIndex: records.records<SessionEntry>('session_index'),
     grantIndex: records.records<GrantEntry>('grant_index'),
     sessionClients: records.records<SessionClient>('session_clients'),

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js'
 import { createAccountDirectory, openAccountStore, staticAccounts } from '../interaction/accounts.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { PreviousRing, SupervisedKeyRing } from '../keys/key-ring.js'
-import { KeyRefused } from '../keys/ports.js'
+import { KeyRefused, type SignerProvider } from '../keys/ports.js'
 import type { ClientDirectory } from '../oauth/clients/client.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
@@ -30,6 +30,8 @@ import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
 import type { Stores } from '../collections/stores.js'
 import { InFlight } from './in-flight.js'
+import { expandSlots, isSlot, type InventoryEntry } from '../keys/slots/expand-slots.js'
+import type { SlotSource } from './slot-source.js'
 
 /** What stays the same while the service runs, and what every generation is made from. */
 export interface GenerationSources {
@@ -41,6 +43,7 @@ export interface GenerationSources {
   readonly demo?: Demo | undefined
   /** The publications of keys by `kid`. Keys that are published later are added. */
   readonly publications: Map<string, KeyPublication>
+  readonly slots: SlotSource
 }
 
 interface OpenSigner {
@@ -52,8 +55,12 @@ interface OpenSigner {
 export interface Generation {
   readonly checked: CheckedConfiguration
   /** The inventory in force. A key that is published later than planned is held back for longer. */
-  readonly inventory: KeyInventory
+  inventory(): KeyInventory
   readonly signers: ReadonlyMap<string, OpenSigner>
+  /** The providers of the signers, whose probes are recorded. */
+  readonly providers: ReadonlyMap<string, SignerProvider>
+  /** The keys that the configuration and its slots name, before any is held back. */
+  readonly entries: readonly InventoryEntry[]
   readonly ring: SupervisedKeyRing
   readonly clients: ClientDirectory
   readonly accounts: AccountDirectory
@@ -115,6 +122,58 @@ export const findPrevious = (running: Generation, signers: Generation['signers']
   }
 }
 
+type Keys = Pick<Generation, 'checked' | 'signers' | 'providers' | 'entries' | 'inventory' | 'ring' | 'uses'>
+
+/** Opens the keys that the configuration and the records of its slots name now. Throws like `openGeneration`. */
+const openInventory = async (
+  { checked, signers, providers }: Pick<Generation, 'checked' | 'signers' | 'providers'>,
+  sources: GenerationSources,
+  running: Generation | undefined,
+): Promise<Keys> => {
+  const { config } = checked
+  const { clock, log, audit, publications, slots } = sources
+  const situation = running ? 'running' : 'start'
+  const entries = expandSlots(config.keys, slots.records)
+  let inventory = holdBack(entries, publications, clock(), situation)
+  const checkOpened = (kid: string, thumbprint: string): void => {
+    const known = publications.get(kid)
+    if (known !== undefined && known.thumbprint !== thumbprint) throw new KeyRefused(describeExchanged(kid, known))
+  }
+  const publishedLate = (kid: string): number => {
+    inventory = holdLate(kid, inventory, entries, publications, clock(), situation)
+    for (const held of inventory.held.filter((key) => key.kid === kid))
+      log.warn('configuration', { ...describeHeld(held) })
+    return inventory.from.get(kid) ?? -Infinity
+  }
+  const fixed = new Set(config.keys.flatMap((entry) => (isSlot(entry) ? [] : [entry.kid])))
+  const ring = await openRing(config, inventory.keys, providers, clock, {
+    inProcess: new Set([...signers.values()].flatMap((open) => [...open.providers.inProcess])),
+    log,
+    audit,
+    known: findPublished(entries, publications),
+    earlierPurposes: findEarlierPurposes(config, publications, clock()),
+    checkOpened,
+    publishedLate,
+    previous: running && findPrevious(running, signers),
+    isCurrent: fixed.size === entries.length ? undefined : ({ kid }) => fixed.has(kid) || slots.isRecent(),
+  })
+  return {
+    checked,
+    signers,
+    providers,
+    entries,
+    inventory: () => inventory,
+    ring,
+    uses: new InFlight(),
+  }
+}
+
+/** The running generation with the keys that its slots have now. Throws like `openGeneration`. */
+export const withSlotKeys = async (running: Generation, sources: GenerationSources): Promise<Generation> => ({
+  ...running,
+  ...(await openInventory(running, sources, running)),
+})
+
 /**
  * Opens the keys of a configuration and reads its clients and accounts. Signers that `running` has open are shared by
  * both. Throws `ConfigurationError` when a key or signer cannot be used, and `Unavailable`; nothing new stays open
@@ -126,7 +185,7 @@ export const openGeneration = async (
   running?: Generation,
 ): Promise<Generation> => {
   const { config, modules } = checked
-  const { clock, log, audit, stores, passwords, demo, publications } = sources
+  const { clock, log, audit, stores, passwords, demo, slots } = sources
   const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
   const accountStore = openAccountStore(stores.records)
   const inForce = await readInForce(accountStore)
@@ -134,42 +193,17 @@ export const openGeneration = async (
   // The account of a demo lives in memory for as long as its process.
   const shared = accounts.slice(0, people.length)
   const { clients: stored } = collections(stores)
-  const situation = running ? 'running' : 'start'
-  let inventory = holdBack(config.keys, publications, clock(), situation)
-  const checkOpened = (kid: string, thumbprint: string): void => {
-    const known = publications.get(kid)
-    if (known !== undefined && known.thumbprint !== thumbprint) throw new KeyRefused(describeExchanged(kid, known))
-  }
-  const publishedLate = (kid: string): number => {
-    inventory = holdLate(kid, inventory, config.keys, publications, clock(), situation)
-    for (const held of inventory.held.filter((key) => key.kid === kid))
-      log.warn('configuration', { ...describeHeld(held) })
-    return inventory.from.get(kid) ?? -Infinity
-  }
   const { signers, opened } = await openSigners(modules.signers, running?.signers ?? new Map(), sources)
   try {
     const guarded = [...signers].flatMap(([name, { providers }]) => {
       const provider = providers.byName.get(name)
       return provider === undefined ? [] : [[name, auditProbes(name, provider, audit)] as const]
     })
-    const inProcess = new Set([...signers.values()].flatMap(({ providers }) => [...providers.inProcess]))
-    const ring = await openRing({ ...config, keys: inventory.keys }, new Map(guarded), clock, {
-      inProcess,
-      log,
-      audit,
-      known: findPublished(config.keys, publications),
-      earlierPurposes: findEarlierPurposes(config, publications, clock()),
-      checkOpened,
-      publishedLate,
-      previous: running && findPrevious(running, signers),
-    })
+    const providers = new Map(guarded)
+    await slots.prepare(config, providers)
+    const keys = await openInventory({ checked, signers, providers }, sources, running)
     return {
-      checked,
-      get inventory() {
-        return inventory
-      },
-      signers,
-      ring,
+      ...keys,
       // The embedded store is as fast as a cache, so it needs none.
       clients: createClientDirectory(
         [...checked.clients, ...(demo?.clients ?? [])],
@@ -184,7 +218,6 @@ export const openGeneration = async (
           audit,
           goneSeconds: subjectLifetime(config),
         }),
-      uses: new InFlight(),
     }
   } catch (error) {
     await closeSigners(opened)

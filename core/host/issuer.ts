@@ -42,6 +42,8 @@ import { observeStatusLists } from './instruments/status-list-metrics.js'
 import { traceSignatures } from './instruments/traced.js'
 import type { HostProcess } from './process.js'
 import { createReload } from './reload.js'
+import { createSlotSource } from './slot-source.js'
+import { watchSlots } from './watch-slots.js'
 import { wire, wireGeneration } from './wiring.js'
 
 /** One issuer, ready to be served. */
@@ -210,11 +212,12 @@ export const openIssuer = async (
   const changes = await checkPairwiseKey(resolve)
   const { publications: store } = collections(stores)
   const publications = await readPublications(store)
-  const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications }
+  const slots = createSlotSource({ clock, log, audit, stores, publications })
+  const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications, slots }
   let generation = await openGeneration(checked, sources)
   const current = () => generation
   disposables.add(() => closeGeneration(generation))
-  for (const { path, message } of generation.inventory.held.map(describeHeld))
+  for (const { path, message } of generation.inventory().held.map(describeHeld))
     log.warn('configuration', { path, message })
   registerLive(container, current, sources)
   const { plugins } = checked.modules
@@ -227,27 +230,29 @@ export const openIssuer = async (
   await ledger.publish(generation)
   await generation.reconcileAccounts()
   observeIssuer(process, resolve, current)
+  const { reload, refreshKeys } = createReload({
+    reopenAudit: () => process.auditFile.reopen(),
+    sources,
+    ledger,
+    serving: current,
+    serve: (next) => {
+      serving = servingOf(container, next)
+      generation = next
+    },
+    renewCertificates,
+  })
   return {
     endpoints: liveEndpoints(() => serving),
     pages: () => serving.pages,
     resolve,
     requestIds,
     keyCheck: keyCheck(current),
-    reload: createReload({
-      reopenAudit: () => process.auditFile.reopen(),
-      sources,
-      ledger,
-      serving: current,
-      serve: (next) => {
-        serving = servingOf(container, next)
-        generation = next
-      },
-      renewCertificates,
-    }),
+    reload,
     async begin() {
       startSenders(registries, resolve, () => serving, disposables)
       await recordStart(process, generation, ledger, changes)
       disposables.add(ledger.watch(current))
+      disposables.add(watchSlots({ slots, serving: current, refreshKeys, audit, log }))
     },
   }
 }

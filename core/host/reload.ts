@@ -9,7 +9,14 @@ import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { revealed } from './admin-access.js'
 import { collections } from '../collections/collections.js'
 import { certificatesOf, compareConfigurations, type ConfigChanges } from '../checks/config-changes.js'
-import { closeGeneration, findPrevious, openGeneration, type Generation, type GenerationSources } from './generation.js'
+import {
+  closeGeneration,
+  findPrevious,
+  openGeneration,
+  withSlotKeys,
+  type Generation,
+  type GenerationSources,
+} from './generation.js'
 import type { KeyLedger } from '../keys/lifecycle/ledger.js'
 import { findEarlyKeys, readPublications, recordWithdrawals } from '../keys/lifecycle/publications.js'
 import { findEarlyRemovals, type InForce } from '../keys/lifecycle/removals.js'
@@ -29,7 +36,7 @@ export interface ReloadOptions {
   readonly renewCertificates: (config: Config) => void
 }
 
-const inForce = ({ checked, inventory }: Generation): InForce => ({ config: checked.config, keys: inventory.keys })
+const inForce = ({ checked, inventory }: Generation): InForce => ({ config: checked.config, keys: inventory().keys })
 
 /** Finds keys that would no longer be published or able to sign as they are now. */
 const findLostKeys = (next: Generation, running: Generation): readonly Problem[] => {
@@ -39,7 +46,7 @@ const findLostKeys = (next: Generation, running: Generation): readonly Problem[]
     // A key whose signer is unchanged stays as it is, even if it is failing; a newly listed key must work.
     const key = next.ring.find(kid)
     if (usable || (key !== undefined && previous.find(key) !== undefined)) return []
-    return [{ path: `keys[${String(index)}]`, message: `${kid} does not sign: ${reason ?? trust}` }]
+    return [{ path: next.entries[index]?.path ?? 'keys', message: `${kid} does not sign: ${reason ?? trust}` }]
   })
 }
 
@@ -58,6 +65,12 @@ const findRefusedSigners = ({ checked, signers }: Generation): readonly Problem[
         : `a reload does not see new values of ${variables.join(', ')}: restart Signet, or use $file in the place of $env`
     return [{ path: `signers.${name}`, message: `signs nothing and has stopped trying: ${refusal}; ${remedy}` }]
   })
+
+/** The keys that only the running generation has. */
+const findRemoved = (running: Generation, next: Generation): readonly string[] => {
+  const kept = new Set(next.entries.map(({ kid }) => kid))
+  return running.entries.flatMap(({ kid }) => (kept.has(kid) ? [] : [kid]))
+}
 
 /** An algorithm takes over only when a key can already sign with it. */
 const findIdleAlgorithms = (next: Generation, { algorithms }: ConfigChanges): readonly Problem[] =>
@@ -88,7 +101,14 @@ const needsRestart = ({ restart }: ConfigChanges): readonly Problem[] =>
 
 const refused = (problems: readonly Problem[]): ReloadResult => ({ outcome: 'refused', problems })
 
-export const createReload = (options: ReloadOptions): Reload => {
+/** A reload at the request of an operator, and one that only takes the keys that slots have now. */
+export interface Reloads {
+  readonly reload: Reload
+  /** Throws `ConfigurationError` when a key cannot be published, and `Unavailable`; the keys then stay as they are. */
+  refreshKeys(): Promise<void>
+}
+
+export const createReload = (options: ReloadOptions): Reloads => {
   const { sources, serving, serve, ledger } = options
   const { clock, log, audit, stores, publications } = sources
   const store = collections(stores).publications
@@ -101,9 +121,9 @@ export const createReload = (options: ReloadOptions): Reload => {
   ) => {
     const now = clock()
     const removals = findEarlyRemovals(inForce(running), inForce(next), now)
-    const waiting = new Set(running.inventory.held.map(({ kid }) => kid))
+    const waiting = new Set(running.inventory().held.map(({ kid }) => kid))
     const changed = changes.sections.keys?.changed ?? []
-    const early = findEarlyKeys(next.inventory, (kid) => waiting.has(kid) && !changed.includes(kid))
+    const early = findEarlyKeys(next.inventory(), (kid) => waiting.has(kid) && !changed.includes(kid))
     const idle = findIdleAlgorithms(next, changes)
     const broken = findBrokenCertificates(next.checked.config, changes)
     const problems = [...findLostKeys(next, running), ...broken, ...idle, ...early, ...(force ? [] : removals)]
@@ -115,8 +135,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     await audit.record({ event: 'configuration.loaded', keys, changes: describeChanges(changes), force, by })
     serve(next)
     if (changes.certificates.length > 0) options.renewCertificates(next.checked.config)
-    const withdrawn = changes.sections.keys?.removed ?? []
-    await recordWithdrawals(store, publications, withdrawn, now).catch(later)
+    await recordWithdrawals(store, publications, findRemoved(running, next), now).catch(later)
     await ledger.recordChanges(next).catch(later)
     return removals
   }
@@ -165,14 +184,39 @@ export const createReload = (options: ReloadOptions): Reload => {
     return result
   }
 
+  const refreshKeys = async (): Promise<void> => {
+    const running = serving()
+    const next = await withSlotKeys(running, sources)
+    try {
+      await ledger.publish(next)
+    } catch (error) {
+      await closeGeneration(next, running)
+      throw error
+    }
+    serve(next)
+    await recordWithdrawals(store, publications, findRemoved(running, next), clock()).catch(later)
+    await ledger.recordChanges(next).catch(later)
+    void closeGeneration(running, next)
+  }
+
+  /** One at a time: each replaces the generation that it has read. */
   let last: Promise<unknown> = Promise.resolve()
-  return (request) => {
-    const result = last.then(() => reload(request)).then(report)
-    last = result.catch((error: unknown) => {
-      if (error instanceof Unavailable) log.warn('The configuration was not reloaded', { problems: [error.message] })
-      else log.error('A reload failed', {}, error)
-    })
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
     return result
+  }
+  return {
+    refreshKeys: () => inTurn(refreshKeys),
+    reload: async (request) => {
+      try {
+        return report(await inTurn(() => reload(request)))
+      } catch (error) {
+        if (error instanceof Unavailable) log.warn('The configuration was not reloaded', { problems: [error.message] })
+        else log.error('A reload failed', {}, error)
+        throw error
+      }
+    },
   }
 }
 

@@ -28,6 +28,8 @@ export interface KeyRingOptions extends OpenKeysOptions {
   /** Signers that hold their keys in this process. Signatures of all others are verified before they leave. */
   readonly inProcess?: ReadonlySet<string>
   readonly limits?: Partial<SupervisionLimits>
+  /** Whether what is known of a key is recent enough for it to sign. */
+  readonly isCurrent?: ((key: Readonly<RingKey>) => boolean) | undefined
   readonly log?: Log
   readonly audit?: AuditLog
 }
@@ -51,7 +53,7 @@ export interface SupervisedKeyRing extends KeyRing, AsyncDisposable {
  * a backend that does not answer are opened in the background.
  */
 export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKeyRing> => {
-  const { clock, cacheSeconds, inProcess = new Set<string>(), log, audit } = options
+  const { clock, cacheSeconds, inProcess = new Set<string>(), log, audit, isCurrent } = options
   const limits = { ...supervisionLimits, ...options.limits }
   const keys = await openKeys(options)
   const events = createSignerEvents(log, audit)
@@ -102,7 +104,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
   for (const name of names) recovery.wake(name)
 
   return {
-    sign: createSign({ view: current, supervisors, distrust: trust, failedOver: events.failedOver }),
+    sign: createSign({ view: current, supervisors, distrust: trust, failedOver: events.failedOver, isCurrent }),
     signingKey(purpose, alg) {
       const [key] = current().signing.get(signingName(purpose, alg)) ?? []
       if (key?.opened !== undefined) return key.opened.signing

@@ -25,6 +25,8 @@ export interface KeyConfiguration {
   readonly purposes: readonly KeyPurpose[]
   readonly not_before?: number | undefined
   readonly not_after?: number | undefined
+  /** The path of its entry in the configuration. */
+  readonly path?: string
 }
 
 /** The ring that this one replaces. */
@@ -85,7 +87,7 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
   setMaxListeners(0, signal)
   await Promise.all(
     keys.map(async (key, index) => {
-      const path = `keys[${index}]`
+      const path = pathOf(configured, index)
       // The backend may have disabled a retired key or destroyed one that is gone.
       const state = stateAt(key, options.clock())
       if (state === 'gone') return
@@ -178,6 +180,9 @@ export const explainKeyError = (error: unknown): string => {
   return `the signer did not answer: ${error instanceof Error ? error.message : 'unknown error'}`
 }
 
+const pathOf = (configured: readonly KeyConfiguration[], index: number): string =>
+  configured[index]?.path ?? `keys[${String(index)}]`
+
 /** A `kid` names one key (RFC 7517 §4.5), and a key has the purposes and the lifetime of its single entry. */
 const repetitions = (configured: readonly KeyConfiguration[], keys: readonly RingKey[]): KeyProblem[] => {
   const problems: KeyProblem[] = []
@@ -186,12 +191,20 @@ const repetitions = (configured: readonly KeyConfiguration[], keys: readonly Rin
   configured.forEach(({ kid }, index) => {
     const sameKid = kids.get(kid)
     if (sameKid === undefined) kids.set(kid, index)
-    else problems.push({ path: `keys[${index}].kid`, message: `${kid} is also the kid of keys[${sameKid}]` })
+    else
+      problems.push({
+        path: `${pathOf(configured, index)}.kid`,
+        message: `${kid} is also the kid of ${pathOf(configured, sameKid)}`,
+      })
     const thumbprint = keys[index]?.opened?.thumbprint
     if (thumbprint === undefined) return
     const sameKey = thumbprints.get(thumbprint)
     if (sameKey === undefined) thumbprints.set(thumbprint, index)
-    else problems.push({ path: `keys[${index}].ref`, message: `is the same key as keys[${sameKey}]` })
+    else
+      problems.push({
+        path: `${pathOf(configured, index)}.ref`,
+        message: `is the same key as ${pathOf(configured, sameKey)}`,
+      })
   })
   return problems
 }

@@ -52,6 +52,24 @@ export interface SignatureTrace {
   keyVersion?: string
 }
 
+/** What a backend with tags stores with a key that Signet made, so that no key is ever without an owner. */
+export interface KeyTags {
+  /** The issuer. */
+  readonly deployment: string
+  readonly slot: string
+  readonly kid: string
+}
+
+/** A key as a backend lists it. */
+export interface BackendKey {
+  readonly ref: string
+  /** The name given to `create`, if the key still has it. */
+  readonly name?: string
+  readonly tags?: Partial<KeyTags>
+  /** Whether the backend has it disabled, or scheduled for deletion. */
+  readonly disabled?: boolean
+}
+
 /** One configured backend that holds keys: a KMS region, a PKCS#11 token, a directory. */
 export interface SignerProvider extends AsyncDisposable {
   /**
@@ -66,8 +84,38 @@ export interface SignerProvider extends AsyncDisposable {
   open(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<Signer>
   /** Resolves when the backend answers. Throws `Unavailable`. */
   ping(signal: AbortSignal): Promise<void>
-  /** Creates a key inside the backend and returns its `ref`. Absent if the backend cannot. */
-  create?(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<string>
+  /**
+   * Creates a key inside the backend and returns its `ref`. The key cannot leave the backend, and only signs. Throws
+   * `KeyRefused` when nothing was created, and `Unavailable` when that is unknown. Absent if the backend cannot; then
+   * it holds no keys of slots.
+   */
+  create?(name: string, alg: JwsAlg, signal: AbortSignal, tags?: KeyTags): Promise<string>
+  /**
+   * Finds what earlier calls of `create` with this name have left, whatever interrupted them. It returns the `ref` of
+   * each such key, in a stable order, and gives a key whose name could not be set its name. Backends that answer late
+   * about new keys find them by `tags`, which are given only when there was an earlier call. Slots need it. Throws
+   * `Unavailable`, `KeyRefused`.
+   */
+  find?(name: string, signal: AbortSignal, tags?: KeyTags): Promise<readonly string[]>
+  /**
+   * The keys that the backend holds for this deployment: with its tag, or, where a backend has no tags, with a name
+   * that begins with `prefix`. Slots need it. Throws `Unavailable`, `KeyRefused`.
+   */
+  list?(prefix: string, deployment: string, signal: AbortSignal): Promise<readonly BackendKey[]>
+  /**
+   * What the backend says of a key, for people: whether it was made there, whether it can leave. Throws `KeyRefused`
+   * when it could be read or was not made there, and `Unavailable`. Absent if the backend says nothing.
+   */
+  inspect?(ref: string, signal: AbortSignal): Promise<Readonly<Record<string, string | number | boolean>>>
+  /**
+   * Makes a key that has no live signatures unusable for good, at once or in two steps: `disable` first, and `destroy`
+   * days later. Both may be repeated. Absent where keys are deleted by people only. Throws `Unavailable`,
+   * `KeyRefused`.
+   */
+  readonly removal?: {
+    disable(ref: string, signal: AbortSignal): Promise<void>
+    destroy(ref: string, signal: AbortSignal): Promise<void>
+  }
   /**
    * Why the backend signs nothing until an operator acts, such as a refused PIN. Known without a call; undefined
    * while there is no such reason. Readiness changes at once, and a reload reports it.

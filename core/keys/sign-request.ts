@@ -11,6 +11,8 @@ export interface SignDependencies {
   readonly supervisors: ReadonlyMap<string, SignerSupervisor>
   /** Records that a key may not sign until it passes a probe. */
   readonly distrust: (key: RingKey, trust: KeyStatus, reason: string) => void
+  /** Whether what is known of a key is recent enough for it to sign. Absent: always. */
+  readonly isCurrent: ((key: RingKey) => boolean) | undefined
   readonly failedOver: (order: SigningRequest, from: RingKey, to: RingKey, cause: unknown) => void
 }
 
@@ -18,7 +20,7 @@ type Opened = RingKey & { readonly opened: OpenedKey }
 
 /** See `KeyRing.sign`: uses the first listed active key that is able to sign, and the next one when it fails. */
 export const createSign = (dependencies: SignDependencies): KeyRing['sign'] => {
-  const { view, supervisors, distrust, failedOver } = dependencies
+  const { view, supervisors, distrust, failedOver, isCurrent } = dependencies
 
   /** The key does not sign until it passes a probe. Other errors may pass by themselves. */
   const learn = (key: RingKey, error: unknown): void => {
@@ -34,6 +36,10 @@ export const createSign = (dependencies: SignDependencies): KeyRing['sign'] => {
     let skipped: Unavailable | undefined
     for (const key of candidates as readonly Opened[]) {
       const { kid, signer: name, calls, opened } = key
+      if (isCurrent !== undefined && !isCurrent(key)) {
+        skipped ??= new Unavailable('keys', 'no', 'the store did not say for an hour which keys of slots sign')
+        continue
+      }
       const supervisor = supervisors.get(name)
       if (supervisor !== undefined && supervisor.circuit.state !== 'closed') {
         calls.outcomes.circuit_open++

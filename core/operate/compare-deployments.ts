@@ -21,6 +21,10 @@ import { compareOutcomes, notIssued, type Difference, type Issued, type Outcome 
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
+import { collections } from '../collections/collections.js'
+import { openStores } from '../collections/stores.js'
+import { expandSlots, slotsOf, type InventoryEntry } from '../keys/slots/expand-slots.js'
+import { readSlots } from '../keys/slots/slot-store.js'
 import { openAttestationTokens } from '../host/attestation-endpoints.js'
 
 /** One of the two deployments to compare. */
@@ -139,12 +143,19 @@ interface Side {
   issue(orders: Orders): Promise<ReadonlyMap<string, Outcome>>
 }
 
+/** Keys of slots are those of the deployment's own store. */
+const readInventory = async (config: Config): Promise<readonly InventoryEntry[]> => {
+  if (slotsOf(config).length === 0) return expandSlots(config.keys, new Map())
+  await using stores = await openStores(config, Date.now)
+  return expandSlots(config.keys, await readSlots(collections(stores).keySlots))
+}
+
 const withSide = async <T>(deployment: ComparedDeployment, use: (side: Side) => Promise<T>): Promise<T> => {
   const { checked, clock, log, audit } = deployment
   const { config, modules } = checked
   await using providers = await createSignerProviders(modules.signers, { clock, log })
   const guarded = [...providers.byName].map(([name, provider]) => [name, auditProbes(name, provider, audit)] as const)
-  await using ring = await openRing(config, new Map(guarded), clock)
+  await using ring = await openRing(config, await readInventory(config), new Map(guarded), clock)
   return await use({ config, ring, issue: (orders) => issueAll(config, ring, clock, audit, orders) })
 }
 

@@ -13,6 +13,9 @@ import { comparePairwiseKey } from '../oauth/subjects/pairwise-key.js'
 import { createSubjects } from '../oauth/subjects/subjects.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
+import { expandSlots, type InventoryEntry } from '../keys/slots/expand-slots.js'
+import type { SlotRecord } from '../keys/slots/slot.js'
+import { readSlots } from '../keys/slots/slot-store.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { Disposables } from '../disposables.js'
@@ -97,6 +100,8 @@ const noWarnings = (error: unknown): ReadonlyMap<string, string> => {
   throw error
 }
 
+const noKeys = { publications: new Map() as KeyPublications, slots: new Map<string, SlotRecord>() }
+
 const examineStores = async (config: Config, clock: Clock) => {
   const parts: Part[] = []
   const warnings: string[] = []
@@ -132,14 +137,18 @@ const examineStores = async (config: Config, clock: Clock) => {
         if (state === 'another') throw new Error('is another one than the service has started with')
         return state === 'new' ? 'new, will be remembered' : undefined
       })
-    if (!answering.records) return { parts, warnings, publications: new Map() as KeyPublications }
-    const { publications } = collections(stores)
-    return { parts, warnings, publications: await inTime('storage.records', () => readPublications(publications)) }
+    if (!answering.records) return { parts, warnings, ...noKeys }
+    const { publications, keySlots } = collections(stores)
+    const known = await inTime('storage.records', async () => ({
+      publications: await readPublications(publications),
+      slots: await readSlots(keySlots),
+    }))
+    return { parts, warnings, ...known }
   } catch (error) {
     const name = error instanceof Unavailable ? error.component : 'storage'
     const [problem] = error instanceof ConfigurationError ? error.problems : []
     parts.push({ name: problem?.path ?? name, verdict: problem?.message ?? reasonOf(error), sound: false })
-    return { parts, warnings, publications: new Map() as KeyPublications }
+    return { parts, warnings, ...noKeys }
   }
 }
 
@@ -165,8 +174,6 @@ const probeRepeatedly = async (signer: Signer, published: Pick<PublishedKey, 'al
   return { p50: at(0.5), p99: at(0.99) }
 }
 
-type Keys = Config['keys']
-
 /**
  * Tests everything that a deployment needs outside its process: stores, signers, keys. Never hangs, opens each
  * backend once (a networked store twice, because races need that), and changes nothing.
@@ -174,14 +181,15 @@ type Keys = Config['keys']
 export const examine = async (checked: CheckedConfiguration, services: DoctorServices): Promise<Examination> => {
   const { config, modules } = checked
   const now = services.clock()
-  const { parts, warnings, publications } = await examineStores(config, services.clock)
-  const inventory = inventoryAtReload(config.keys, publications, now)
+  const { parts, warnings, publications, slots } = await examineStores(config, services.clock)
+  const entries = expandSlots(config.keys, slots)
+  const inventory = inventoryAtReload(entries, publications, now)
   const thumbprints = new Map<string, string>()
   const disposables = new Disposables()
 
-  const stateOf = (key: Keys[number]): KeyState => stateAt(lifetimeOf(config, key), now)
+  const stateOf = (key: InventoryEntry): KeyState => stateAt(lifetimeOf(config, key), now)
 
-  const checkOpened = (key: Keys[number], thumbprint: string): void => {
+  const checkOpened = (key: InventoryEntry, thumbprint: string): void => {
     const known = publications.get(key.kid)
     if (known !== undefined && known.thumbprint !== thumbprint) throw new KeyRefused(describeExchanged(key.kid, known))
     const same = thumbprints.get(thumbprint)
@@ -189,7 +197,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     thumbprints.set(thumbprint, key.kid)
   }
 
-  const examineKey = async (key: Keys[number], provider: SignerProvider | undefined): Promise<KeyExamination> => {
+  const examineKey = async (key: InventoryEntry, provider: SignerProvider | undefined): Promise<KeyExamination> => {
     const { kid, alg, signer: name, ref } = key
     const row = { kid, signer: name, alg, state: stateOf(key) }
     if (row.state === 'gone') return { ...row, verdict: 'gone: not checked', sound: true }
@@ -238,7 +246,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
   try {
     const signers = await Promise.all([...modules.signers].map(([name, loaded]) => examineSigner(name, loaded)))
     const rows = signers.flatMap(({ keys }) => keys)
-    const order = config.keys.map(({ kid }) => kid)
+    const order = entries.map(({ kid }) => kid)
     const keys = rows.toSorted((a, b) => order.indexOf(a.kid) - order.indexOf(b.kid))
     const everyPart = [...parts, ...signers.map(({ part }) => part)]
     const planned = inventory.keys.map((key) => ({
@@ -251,10 +259,10 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
       parts: everyPart,
       keys,
       problems: [
-        ...problemsOf(everyPart, keys),
+        ...problemsOf(everyPart, keys, entries),
         ...gaps.map((gap) => ({ path: 'keys', message: `${describeGap(gap)}: the service is not ready` })),
       ],
-      warnings: [...warnings, ...planKeys(config, publications, now).warnings],
+      warnings: [...warnings, ...planKeys(config, entries, publications, now).warnings],
     }
   } finally {
     // The findings are reported even if closing fails.
@@ -262,7 +270,13 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
   }
 }
 
-const problemsOf = (parts: readonly Part[], keys: readonly KeyExamination[]): readonly Problem[] => [
+const problemsOf = (
+  parts: readonly Part[],
+  keys: readonly KeyExamination[],
+  entries: readonly InventoryEntry[],
+): readonly Problem[] => [
   ...parts.flatMap(({ name, verdict, sound }) => (sound ? [] : [{ path: name, message: verdict }])),
-  ...keys.flatMap(({ verdict, sound }, index) => (sound ? [] : [{ path: `keys[${String(index)}]`, message: verdict }])),
+  ...keys.flatMap(({ verdict, sound }, index) =>
+    sound ? [] : [{ path: entries[index]?.path ?? 'keys', message: verdict }],
+  ),
 ]

@@ -15,7 +15,15 @@ import {
   type Signer,
   type SignerProvider,
 } from '../../core/api/signer.js'
-import { checkDirectory, makeKeyFile, readKeyFile } from './key-file.js'
+import {
+  checkDirectory,
+  checkRef,
+  listKeyFiles,
+  makeKeyFile,
+  readKeyFile,
+  removeKeyFile,
+  removeNameless,
+} from './key-file.js'
 import { loopQueue, poolQueue, type SignatureQueue } from './signature-queue.js'
 
 const options = z.strictObject({
@@ -99,6 +107,24 @@ export default defineSigner<z.infer<typeof options>>({
         const { made } = await makeKeyFile(directory, ref, algorithms[alg].keyType)
         if (!made) throw new KeyRefused(`${ref} already exists in ${directory}`)
         return ref
+      },
+      async find(name, signal, tags) {
+        signal.throwIfAborted()
+        if (tags !== undefined) await removeNameless(directory, name)
+        return (await readKeyFile(directory, name)) === undefined ? [] : [name]
+      },
+      async list(prefix, _deployment, signal) {
+        signal.throwIfAborted()
+        return (await listKeyFiles(directory, prefix)).map((name) => ({ ref: name, name }))
+      },
+      removal: {
+        // A file is as usable as it is readable, so there is nothing between a key and no key.
+        disable: () => Promise.resolve(),
+        async destroy(ref, signal) {
+          signal.throwIfAborted()
+          checkRef(ref)
+          await removeKeyFile(directory, ref)
+        },
       },
       // Neither a file nor a thread is kept open.
       [Symbol.asyncDispose]: () => Promise.resolve(),

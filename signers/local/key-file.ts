@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPair, randomUUID, type KeyObject } from 'node:crypto'
 import { constants } from 'node:fs'
-import { link, mkdir, open, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { KeyRefused, keyTypes, Unavailable, type KeyType } from '../../core/api/signer.js'
@@ -30,7 +30,7 @@ const failureAt = (path: string, cause: unknown): Error => {
 }
 
 /** Requires a plain name inside the directory: no separator, no `..`, nothing hidden. */
-const checkRef = (ref: string): void => {
+export const checkRef = (ref: string): void => {
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(ref)) return
   throw new KeyRefused(
     'ref must be the name of a file in the directory of the signer: letters, digits, `.`, `_`, `-`, not starting with `.`',
@@ -109,27 +109,64 @@ export const makeKeyFile = async (directory: string, ref: string, type: KeyType)
     // signature, and keys of a token service live for months, not decades (NIST SP 800-57 part 1, table 4: 2048 bits
     // until 2030).
     const { privateKey } = await generate(node.type, { modulusLength: 2048, namedCurve: node.namedCurve })
-    return await placeFile(directory, path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    return await placeFile(directory, ref, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   } catch (error) {
     throw failureAt(path, error)
   }
 }
 
 /** Linking a finished file makes it appear complete and exactly once; renaming could replace another process's key. */
-const placeFile = async (directory: string, path: string, pem: string | Buffer): Promise<{ made: boolean }> => {
-  const temporary = join(directory, `.${randomUUID()}.tmp`)
+const placeFile = async (directory: string, ref: string, pem: string | Buffer): Promise<{ made: boolean }> => {
+  const temporary = join(directory, `.${ref}.${randomUUID()}.tmp`)
   try {
     await using file = await open(temporary, 'wx', 0o600)
     await file.writeFile(pem)
     await file.sync()
-    await link(temporary, path)
+    await link(temporary, join(directory, ref))
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return { made: false }
     throw error
   } finally {
     await unlink(temporary).catch(() => undefined)
   }
+  await syncDirectory(directory)
+  return { made: true }
+}
+
+const syncDirectory = async (directory: string): Promise<void> => {
   await using folder = await open(directory, constants.O_RDONLY)
   await folder.sync()
-  return { made: true }
+}
+
+const isNameless = (name: string): boolean => name.startsWith('.') && name.endsWith('.tmp')
+
+/**
+ * The files of keys whose names begin with `prefix`, those that an interrupted creation has left without a name too.
+ * Throws `KeyRefused` and `Unavailable`.
+ */
+export const listKeyFiles = async (directory: string, prefix: string): Promise<readonly string[]> => {
+  try {
+    const names = await readdir(directory)
+    return names.filter((name) => (isNameless(name) ? name.slice(1) : name).startsWith(prefix)).toSorted()
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw failureAt(directory, error)
+  }
+}
+
+/** Removes what interrupted creations of this key have left. Nothing has signed with it. */
+export const removeNameless = async (directory: string, ref: string): Promise<void> => {
+  for (const name of await listKeyFiles(directory, `${ref}.`))
+    if (isNameless(name)) await removeKeyFile(directory, name)
+}
+
+/** Removes the file of a key, if there is one. Throws `KeyRefused` and `Unavailable`. */
+export const removeKeyFile = async (directory: string, name: string): Promise<void> => {
+  const path = join(directory, name)
+  try {
+    await unlink(path)
+    await syncDirectory(directory)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw failureAt(path, error)
+  }
 }

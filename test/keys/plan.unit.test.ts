@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Config } from '../../config/schema.js'
 import { planKeys } from '../../core/keys/lifecycle/plan.js'
+import { expandSlots, type KeyEntry } from '../../core/keys/slots/expand-slots.js'
 import type { KeyPublication } from '../../core/keys/lifecycle/publications.js'
 
 const now = Date.parse('2026-11-20T00:00:00Z')
 const hour = 3_600_000
 const at = (hours: number) => now + hours * hour
 
-type Key = Config['keys'][number]
+type Key = KeyEntry
 const key = (kid: string, more: Partial<Key> = {}): Key => ({
   kid,
   alg: 'ES256',
@@ -42,7 +43,7 @@ const plan = (
   publications: readonly (readonly [string, KeyPublication])[] = keys.map(({ kid }) => known(kid)),
   more: Partial<Config> = {},
 ) => {
-  return planKeys(config(keys, more), new Map(publications), now)
+  return planKeys(config(keys, more), expandSlots(keys, new Map()), new Map(publications), now)
 }
 
 const rotation = [key('b', { not_before: at(5) }), key('a', { not_after: at(10) })]

@@ -16,7 +16,17 @@ export const auditProbes = (name: string, provider: SignerProvider, audit: Audit
   },
   open: async (ref, alg, signal) => recordProbes(name, ref, await provider.open(ref, alg, signal), audit),
   ping: (signal) => provider.ping(signal),
+  ...keyMakingOf(provider),
   [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
+})
+
+/** What a backend offers for keys of slots; none of it signs. */
+const keyMakingOf = (provider: SignerProvider): Partial<SignerProvider> => ({
+  ...(provider.create && { create: provider.create.bind(provider) }),
+  ...(provider.find && { find: provider.find.bind(provider) }),
+  ...(provider.list && { list: provider.list.bind(provider) }),
+  ...(provider.inspect && { inspect: provider.inspect.bind(provider) }),
+  ...(provider.removal && { removal: provider.removal }),
 })
 
 const recordProbes = (name: string, ref: string, signer: Signer, audit: AuditLog): Signer => {

@@ -33,7 +33,7 @@ const asWithdrawnMs = 60_000
 /** The keys of one loaded configuration. */
 export interface KeysInForce {
   readonly checked: { readonly config: Config }
-  readonly inventory: KeyInventory
+  inventory(): KeyInventory
   readonly ring: KeyRing
 }
 
@@ -86,7 +86,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
   }
 
   const publish = async ({ inventory, ring }: KeysInForce): Promise<void> => {
-    for (const kid of await recordPublications(store, inventory, ring, publications, clock())) published.add(kid)
+    for (const kid of await recordPublications(store, inventory(), ring, publications, clock())) published.add(kid)
   }
 
   const recordChanges = async ({ ring }: KeysInForce): Promise<void> => {
@@ -100,7 +100,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
   }
 
   const withdrawMissing = async (): Promise<readonly Problem[]> => {
-    const early = findEarlyRemovals({ config, keys: before }, { config, keys: first.inventory.keys }, clock())
+    const early = findEarlyRemovals({ config, keys: before }, { config, keys: first.inventory().keys }, clock())
     const kids = [...publications].flatMap(([kid, { withdrawn }]) =>
       withdrawn !== undefined || configured.has(kid) ? [] : [kid],
     )

@@ -19,6 +19,7 @@ import {
 } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
 import type { ComponentHealth } from '../../observe/health.js'
+import type { InventoryEntry } from '../slots/expand-slots.js'
 import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
 
 /** Seconds that relying parties may cache the key set. */
@@ -66,17 +67,26 @@ export const grantEntryLifetime = (config: Config) => {
  */
 export const openRing = async (
   config: Config,
+  keys: readonly InventoryEntry[],
   providers: ReadonlyMap<string, SignerProvider>,
   clock: Clock,
   supervision: Pick<
     KeyRingOptions,
-    'inProcess' | 'log' | 'audit' | 'known' | 'earlierPurposes' | 'checkOpened' | 'publishedLate' | 'previous'
+    | 'inProcess'
+    | 'log'
+    | 'audit'
+    | 'known'
+    | 'earlierPurposes'
+    | 'checkOpened'
+    | 'publishedLate'
+    | 'previous'
+    | 'isCurrent'
   > = {},
 ): Promise<SupervisedKeyRing> => {
   try {
     return await openKeyRing({
       ...supervision,
-      keys: config.keys,
+      keys,
       providers,
       clock,
       retentionSeconds: (purposes) => retention(config, purposes),

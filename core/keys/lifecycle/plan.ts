@@ -5,6 +5,7 @@ import { stateAt } from '../key-states.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { KeyPurpose, KeyState } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
+import type { InventoryEntry } from '../slots/expand-slots.js'
 import { findEarlyKeys, inventoryAtReload, isInForce, type KeyPublications } from './publications.js'
 import { findEarlyRemovals, findLastInventory } from './removals.js'
 import { lifetimeOf } from './open-ring.js'
@@ -111,8 +112,13 @@ const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: numb
  * The rotation timeline of the inventory from `now` on, given what was published, and the problems for which a reload
  * would be refused. Times are milliseconds since the epoch. Pure.
  */
-export const planKeys = (config: Config, publications: KeyPublications, now: number): KeyPlan => {
-  const inventory = inventoryAtReload(config.keys, publications, now)
+export const planKeys = (
+  config: Config,
+  entries: readonly InventoryEntry[],
+  publications: KeyPublications,
+  now: number,
+): KeyPlan => {
+  const inventory = inventoryAtReload(entries, publications, now)
   const keys = inventory.keys.map((key): PlannedKey => {
     const { kid, alg, purposes } = key
     return { kid, alg, purposes, ...lifetimeOf(config, key) }

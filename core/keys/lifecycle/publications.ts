@@ -7,6 +7,7 @@ import type { PublicJwk } from '../../jose/jwk.js'
 import type { KeyPurpose, KeyRing, PublishedKey } from '../ports.js'
 import { BadJwk, checkPublicJwk } from '../../jose/public-key-guard.js'
 import type { RecordStore } from '../../storage/ports.js'
+import type { InventoryEntry } from '../slots/expand-slots.js'
 import { keySetMaxAge, retention } from './open-ring.js'
 
 /**
@@ -35,7 +36,7 @@ type PastPurposes = Readonly<Partial<Record<KeyPurpose, number>>>
 
 export type KeyPublications = ReadonlyMap<string, KeyPublication>
 
-type Keys = Config['keys']
+type Keys = readonly InventoryEntry[]
 export type PublishedEntry = Pick<Keys[number], 'alg' | 'signer' | 'purposes' | 'not_before' | 'not_after'>
 
 /** The longest time in which all replicas of a new deployment start, in milliseconds. */
@@ -94,7 +95,7 @@ export const findEarlierPurposes = (
  * True while no relying party can hold a key set of this deployment: nothing was published, or another replica has
  * only just done so.
  */
-const isFirstStart = (publications: KeyPublications, now: number): boolean =>
+export const isFirstStart = (publications: KeyPublications, now: number): boolean =>
   [...publications.values()].every(
     ({ first_published, may_sign_from }) => may_sign_from === first_published && now - first_published < firstStartMs,
   )
@@ -148,11 +149,11 @@ export const holdLate = (
 
 const holdUntil = (keys: Keys, from: KeyInventory['from'], now: number): KeyInventory => {
   const held: HeldKey[] = []
-  const kept = keys.map((key, index) => {
+  const kept = keys.map((key) => {
     const until = from.get(key.kid) ?? -Infinity
     const over = key.not_after !== undefined && key.not_after <= now
     if (over || Math.max(key.not_before ?? -Infinity, now) >= until) return key
-    held.push({ path: `keys[${String(index)}].not_before`, kid: key.kid, until })
+    held.push({ path: `${key.path}.not_before`, kid: key.kid, until })
     return { ...key, not_before: until }
   })
   return { keys: kept, held, from }
@@ -218,8 +219,8 @@ export const recordPublications = async (
   now: number,
 ): Promise<readonly string[]> => {
   const fresh: string[] = []
-  for (const [index, key] of keys.entries()) {
-    const { kid } = key
+  for (const key of keys) {
+    const { kid, path } = key
     const published = ring.publishedKey(kid)
     if (published === undefined) continue
     const known = publications.get(kid)
@@ -236,7 +237,7 @@ export const recordPublications = async (
     const current = added ? record : await store.find(kid)
     if (current !== undefined && current.thumbprint !== thumbprint) {
       const message = describeExchanged(kid, current)
-      throw new ConfigurationError([{ path: `keys[${String(index)}].ref`, message }])
+      throw new ConfigurationError([{ path: `${path}.ref`, message }])
     }
     publications.set(kid, current ?? record)
     if (isFresh) fresh.push(kid)

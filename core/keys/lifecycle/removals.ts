@@ -10,7 +10,7 @@ type Times = Pick<PublishedEntry, 'purposes' | 'not_before' | 'not_after'>
 /** A configuration with the inventory that is in force. */
 export interface InForce {
   readonly config: Config
-  readonly keys: readonly (Times & { readonly kid: string })[]
+  readonly keys: readonly (Times & { readonly kid: string; readonly path?: string })[]
 }
 
 /** The inventory before this start, as far as it is remembered. */
@@ -30,13 +30,12 @@ export const findEarlyRemovals = (before: InForce, after: InForce, now: number):
     const state = stateAt(lifetime, now)
     if (state === 'next' || state === 'gone') return []
 
-    const index = after.keys.findIndex(({ kid }) => kid === key.kid)
-    const successor = after.keys[index]
+    const successor = after.keys.find(({ kid }) => kid === key.kid)
     const keptThen = successor === undefined ? 0 : retention(after.config, successor.purposes) * 1000
     const needed = (state === 'active' ? now : lifetime.notAfter) + Math.max(kept, keptThen)
     const published = successor === undefined ? -Infinity : lifetimeOf(after.config, successor).goneAt
     if (published >= needed) return []
-    const path = successor === undefined ? 'keys' : `keys[${String(index)}].not_after`
+    const path = successor === undefined ? 'keys' : `${successor.path ?? 'keys'}.not_after`
     const what = successor === undefined ? 'has been removed' : `would be published only until ${isoTime(published)}`
     const advice = state === 'active' ? 'give it a not_after in the future' : 'keep it until then'
     return [{ path, message: `${key.kid} ${what}, but tokens that it signed live until ${isoTime(needed)}: ${advice}` }]

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ConfigurationError } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import { collections } from '../collections/collections.js'
+import type { Stores } from '../collections/stores.js'
+import { lifetimeOf, retention } from '../keys/lifecycle/open-ring.js'
+import { isFirstStart, type KeyPublications } from '../keys/lifecycle/publications.js'
+import { stateAt } from '../keys/key-states.js'
+import type { SignerProvider } from '../keys/ports.js'
+import { expandSlots, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
+import { type Situation } from '../keys/slots/next-step.js'
+import { overlapMs, type ReplicaReport, type Slot, type SlotRecord } from '../keys/slots/slot.js'
+import { readSlots } from '../keys/slots/slot-store.js'
+import { createSlotWorker, type SlotNews, type SlotWorker } from '../keys/slots/slot-worker.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+
+/** Milliseconds that a start waits for the first keys of its slots, which another replica may be making. */
+const prepareMs = 15_000
+const pollMs = 100
+
+export interface SlotSourceOptions {
+  readonly clock: Clock
+  readonly stores: Stores
+  readonly audit: AuditLog
+  readonly log: Log
+  readonly publications: KeyPublications
+}
+
+type Providers = ReadonlyMap<string, SignerProvider>
+
+/** What this process knows of the slots, and its hand on them. One per issuer; it survives reloads. */
+export interface SlotSource {
+  /** Names this process among the replicas. */
+  readonly replica: string
+  /** As last read. */
+  readonly records: ReadonlyMap<string, SlotRecord>
+  readonly reports: readonly ReplicaReport[]
+  /** Why the slots are not worked on, if the clock is in doubt. */
+  readonly doubt: string | undefined
+  /** Reads both again. Throws `Unavailable`. */
+  read(): Promise<void>
+  /** Whether the records were read recently enough for their keys to sign. */
+  isRecent(): boolean
+  /** What the next step of a slot depends on. */
+  situation(config: Config, slot: Slot): Situation
+  /**
+   * Makes the first key of each slot that has none. Throws `ConfigurationError` for a slot that a backend refuses, and
+   * `Unavailable`.
+   */
+  prepare(config: Config, providers: Providers): Promise<void>
+  /** Takes the steps that are due. True when a record has changed. Throws `Unavailable`. */
+  work(config: Config, providers: Providers): Promise<boolean>
+  /** Reports what this process publishes and has proved. Throws `Unavailable`. */
+  report(kids: Pick<ReplicaReport, 'published' | 'proved'>): Promise<void>
+}
+
+/** Seconds for which the report of a process that has ended is kept. */
+const reportTtlSeconds = 3600
+
+const readReports = async (store: ReturnType<typeof collections>['replicas']): Promise<readonly ReplicaReport[]> => {
+  const found: ReplicaReport[] = []
+  for (let after: string | undefined; ;) {
+    const page = await store.list(after, 100)
+    found.push(...page.map(({ record }) => record))
+    after = page.at(-1)?.id
+    if (after === undefined || page.length < 100) return found
+  }
+}
+
+/** Whether keys outside `slot` sign each of its purposes with its algorithm. */
+const doOthersSign = (
+  config: Config,
+  records: ReadonlyMap<string, SlotRecord>,
+  { slot, alg, purposes }: Slot,
+  now: number,
+): boolean => {
+  const others = config.keys.filter((entry) => !isSlot(entry) || entry.slot !== slot)
+  const active = expandSlots(others, records).filter((key) => stateAt(lifetimeOf(config, key), now) === 'active')
+  return purposes.every((purpose) => active.some((key) => key.alg === alg && key.purposes.includes(purpose)))
+}
+
+const needsFirstKey = (record: SlotRecord | undefined): boolean =>
+  record === undefined ||
+  (!record.released && !record.keys.some(({ step }) => step === 'published' || step === 'signing'))
+
+export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
+  const { clock, stores, audit, log, publications } = options
+  const { keySlots, replicas } = collections(stores)
+  const replica = randomUUID()
+  let records: ReadonlyMap<string, SlotRecord> = new Map()
+  let reports: readonly ReplicaReport[] = []
+  let readAt = { wall: -Infinity, passed: -Infinity }
+  let doubt: string | undefined
+  let workers: { readonly config: Config; readonly providers: Providers; readonly worker: SlotWorker } | undefined
+
+  const situation = (config: Config, slot: Slot): Situation => ({
+    now: clock(),
+    replicas: reports,
+    othersSign: doOthersSign(config, records, slot, clock()),
+    firstStart: isFirstStart(publications, clock()),
+    retention: (purposes) => retention(config, purposes) * 1000,
+  })
+
+  const read = async (): Promise<void> => {
+    const passed = performance.now()
+    const wall = clock()
+    ;[records, reports] = await Promise.all([readSlots(keySlots), readReports(replicas)])
+    readAt = { wall, passed }
+  }
+
+  const report = async ({ slot, step, delay: reason }: SlotNews): Promise<void> => {
+    const what = { slot, step: step?.do, ...(step !== undefined && 'key' in step && { kid: step.key.kid }) }
+    if (reason !== undefined) log.warn('A slot could not take its next step', { ...what, reason })
+    await audit.record({ event: reason === undefined ? 'slot.changed' : 'slot.delayed', ...what, reason })
+  }
+
+  const workerOf = (config: Config, providers: Providers): SlotWorker => {
+    if (workers?.config === config && workers.providers === providers) return workers.worker
+    const fixed = new Set(config.keys.flatMap((entry) => (isSlot(entry) ? [] : [entry.kid])))
+    const worker = createSlotWorker({
+      store: keySlots,
+      holder: replica,
+      clock,
+      deployment: config.issuer,
+      providerOf: (name) => providers.get(name),
+      isTaken: (kid) => publications.has(kid) || fixed.has(kid),
+      situation: (slot) => situation(config, slot),
+      report,
+      signal: AbortSignal.timeout(2 ** 31 - 1),
+    })
+    workers = { config, providers, worker }
+    return worker
+  }
+
+  const workOn = async (slots: readonly Slot[], config: Config, providers: Providers, patient: boolean) => {
+    const done = await workerOf(config, providers).work(slots, records, reports, patient)
+    doubt = done.doubt
+    if (done.changed.size > 0) records = new Map([...records, ...done.changed])
+    return done.changed.size > 0
+  }
+
+  return {
+    replica,
+    get records() {
+      return records
+    },
+    get reports() {
+      return reports
+    },
+    get doubt() {
+      return doubt
+    },
+    read,
+    situation,
+    isRecent: () => Math.abs(clock() - readAt.wall) < overlapMs && performance.now() - readAt.passed < overlapMs,
+    async prepare(config, providers) {
+      const slots = slotsOf(config)
+      if (slots.length === 0) return
+      const end = performance.now() + prepareMs
+      await read()
+      for (;;) {
+        const empty = slots.filter(({ slot }) => needsFirstKey(records.get(slot)))
+        if (empty.length === 0) return
+        await workOn(empty, config, providers, false)
+        await read()
+        const refused = config.keys.flatMap((entry, index) => {
+          const record = isSlot(entry) ? records.get(entry.slot) : undefined
+          if (!needsFirstKey(record) || record?.delay?.refused !== true) return []
+          return [{ path: `keys[${String(index)}]`, message: record.delay.reason }]
+        })
+        if (refused.length > 0) throw new ConfigurationError(refused)
+        const waiting = empty.filter(({ slot }) => needsFirstKey(records.get(slot)))
+        if (waiting.length === 0 || performance.now() > end) return
+        if (waiting.every(({ slot }) => records.get(slot)?.delay !== undefined)) return
+        await delay(pollMs)
+      }
+    },
+    work: (config, providers) => workOn(slotsOf(config), config, providers, true),
+    async report(kids) {
+      const record: ReplicaReport = { replica, at: clock(), host: hostname(), pid: process.pid, ...kids }
+      await replicas.put(replica, record, { ttlSeconds: reportTtlSeconds })
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ConfigurationError } from '../../config/problems.js'
+import { isoTime } from '../clock.js'
+import { expandSlots, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
+import { findOverdue } from '../keys/slots/next-step.js'
+import { newSlotRecord } from '../keys/slots/slot.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+import { Unavailable } from '../unavailable.js'
+import type { Generation } from './generation.js'
+import type { SlotSource } from './slot-source.js'
+
+/** Milliseconds between two looks at the slots, and between two reports of this process. */
+const lookMs = 5000
+const reportMs = 10_000
+
+export interface SlotWatch {
+  readonly slots: SlotSource
+  readonly serving: () => Generation
+  /** Serves the keys that the records name now. Throws `ConfigurationError`, `Unavailable`. */
+  readonly refreshKeys: () => Promise<void>
+  readonly audit: AuditLog
+  readonly log: Log
+}
+
+/** The keys of slots that this process publishes, and those of them that it has proved. */
+const keysOf = ({ checked, entries, ring }: Generation) => {
+  const fixed = new Set(checked.config.keys.flatMap((entry) => (isSlot(entry) ? [] : [entry.kid])))
+  const kids = entries.flatMap(({ kid }) => (fixed.has(kid) ? [] : [kid]))
+  const proved = new Set(ring.report().keys.flatMap(({ kid, trust }) => (trust === 'proved' ? [kid] : [])))
+  return {
+    published: kids.filter((kid) => ring.publishedKey(kid) !== undefined),
+    proved: kids.filter((kid) => proved.has(kid)),
+  }
+}
+
+/**
+ * Follows the slots for as long as the process serves: takes the steps that are due, serves the keys that result, and
+ * reports what this replica publishes. Returns a function that stops it.
+ */
+export const watchSlots = ({ slots, serving, refreshKeys, audit, log }: SlotWatch): (() => Promise<void>) => {
+  let reported: { readonly at: number; readonly keys: ReturnType<typeof keysOf> } | undefined
+  let failing = false
+  let busy: Promise<void> | undefined
+  const overdue = new Set<string>()
+
+  const follow = async (): Promise<void> => {
+    const { checked, entries } = serving()
+    if (!isDeepStrictEqual(expandSlots(checked.config.keys, slots.records), entries)) await refreshKeys()
+  }
+
+  const report = async (): Promise<void> => {
+    const keys = keysOf(serving())
+    const now = performance.now()
+    if (reported !== undefined && now - reported.at < reportMs && isDeepStrictEqual(reported.keys, keys)) return
+    await slots.report(keys)
+    reported = { at: now, keys }
+  }
+
+  const watchPlans = async (): Promise<void> => {
+    const { config } = serving().checked
+    for (const slot of slotsOf(config)) {
+      const situation = slots.situation(config, slot)
+      const late = findOverdue(slot, slots.records.get(slot.slot) ?? newSlotRecord(slot.slot, situation.now), situation)
+      if ((late !== undefined) === overdue.has(slot.slot)) continue
+      if (late === undefined) {
+        await audit.record({ event: 'slot.recovered', slot: slot.slot })
+        overdue.delete(slot.slot)
+        continue
+      }
+      const reason = slots.doubt ?? late.reason
+      await audit.record({ event: 'slot.overdue', slot: slot.slot, since: isoTime(late.since), reason })
+      log.error('A slot is overdue: its present key signs on', { slot: slot.slot, since: isoTime(late.since), reason })
+      overdue.add(slot.slot)
+    }
+  }
+
+  const look = async (): Promise<void> => {
+    const { checked, providers } = serving()
+    if (slotsOf(checked.config).length === 0) return
+    try {
+      await slots.read()
+      await follow()
+      await report()
+      if (await slots.work(checked.config, providers)) {
+        await follow()
+        await report()
+      }
+      await watchPlans()
+      failing = false
+    } catch (error) {
+      // Readiness reports outages, so one log line is enough here.
+      if (failing) return
+      failing = true
+      const expected = error instanceof Unavailable || error instanceof ConfigurationError
+      log.error('The slots of keys could not be followed', {}, expected ? undefined : error)
+    }
+  }
+
+  const timer = setInterval(() => {
+    busy ??= look().finally(() => (busy = undefined))
+  }, lookMs).unref()
+  return async () => {
+    clearInterval(timer)
+    await busy
+  }
+}
