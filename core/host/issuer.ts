@@ -210,9 +210,9 @@ export const openIssuer = async (
   const container = openContainer(checked, process, demo, disposables)
   const resolve: Resolve = (wanted) => container.resolve(wanted)
   const changes = await checkPairwiseKey(resolve)
-  const { publications: store } = collections(stores)
+  const { publications: store, keySlots, replicas } = collections(stores)
   const publications = await readPublications(store)
-  const slots = createSlotSource({ clock, log, audit, stores, publications })
+  const slots = createSlotSource({ clock, log, audit, keySlots, replicas, publications })
   const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications, slots }
   let generation = await openGeneration(checked, sources)
   const current = () => generation

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import { collections } from '../collections/collections.js'
-import type { Stores } from '../collections/stores.js'
 import { lifetimeOf, retention } from '../keys/lifecycle/open-ring.js'
 import { isFirstStart, type KeyPublications } from '../keys/lifecycle/publications.js'
 import { stateAt } from '../keys/key-states.js'
@@ -17,6 +17,7 @@ import { readSlots } from '../keys/slots/slot-store.js'
 import { createSlotWorker, type SlotNews, type SlotWorker } from '../keys/slots/slot-worker.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
+import type { RecordStore } from '../storage/ports.js'
 
 /** Milliseconds that a start waits for the first keys of its slots, which another replica may be making. */
 const prepareMs = 15_000
@@ -24,7 +25,11 @@ const pollMs = 100
 
 export interface SlotSourceOptions {
   readonly clock: Clock
-  readonly stores: Stores
+  /** Milliseconds that only pass, whatever the clock shows. */
+  readonly monotonic?: () => number
+  readonly sleep?: (milliseconds: number) => Promise<unknown>
+  readonly keySlots: RecordStore<SlotRecord>
+  readonly replicas: RecordStore<ReplicaReport>
   readonly audit: AuditLog
   readonly log: Log
   readonly publications: KeyPublications
@@ -54,14 +59,16 @@ export interface SlotSource {
   prepare(config: Config, providers: Providers): Promise<void>
   /** Takes the steps that are due. True when a record has changed. Throws `Unavailable`. */
   work(config: Config, providers: Providers): Promise<boolean>
-  /** Reports what this process publishes and has proved. Throws `Unavailable`. */
+  /** Reports what this process publishes and has proved, when that is new or the last report is old. Throws `Unavailable`. */
   report(kids: Pick<ReplicaReport, 'published' | 'proved'>): Promise<void>
 }
 
+/** Milliseconds between two reports of this process. */
+const reportMs = 10_000
 /** Seconds for which the report of a process that has ended is kept. */
 const reportTtlSeconds = 3600
 
-const readReports = async (store: ReturnType<typeof collections>['replicas']): Promise<readonly ReplicaReport[]> => {
+const readReports = async (store: RecordStore<ReplicaReport>): Promise<readonly ReplicaReport[]> => {
   const found: ReplicaReport[] = []
   for (let after: string | undefined; ;) {
     const page = await store.list(after, 100)
@@ -88,13 +95,14 @@ const needsFirstKey = (record: SlotRecord | undefined): boolean =>
   (!record.released && !record.keys.some(({ step }) => step === 'published' || step === 'signing'))
 
 export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
-  const { clock, stores, audit, log, publications } = options
-  const { keySlots, replicas } = collections(stores)
+  const { clock, keySlots, replicas, audit, log, publications } = options
+  const { monotonic = () => performance.now(), sleep = delay } = options
   const replica = randomUUID()
   let records: ReadonlyMap<string, SlotRecord> = new Map()
   let reports: readonly ReplicaReport[] = []
   let readAt = { wall: -Infinity, passed: -Infinity }
   let doubt: string | undefined
+  let reported: { readonly at: number; readonly kids: Pick<ReplicaReport, 'published' | 'proved'> } | undefined
   let workers: { readonly config: Config; readonly providers: Providers; readonly worker: SlotWorker } | undefined
 
   const situation = (config: Config, slot: Slot): Situation => ({
@@ -106,7 +114,7 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   })
 
   const read = async (): Promise<void> => {
-    const passed = performance.now()
+    const passed = monotonic()
     const wall = clock()
     ;[records, reports] = await Promise.all([readSlots(keySlots), readReports(replicas)])
     readAt = { wall, passed }
@@ -125,6 +133,7 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
       store: keySlots,
       holder: replica,
       clock,
+      monotonic,
       deployment: config.issuer,
       providerOf: (name) => providers.get(name),
       isTaken: (kid) => publications.has(kid) || fixed.has(kid),
@@ -156,11 +165,11 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     },
     read,
     situation,
-    isRecent: () => Math.abs(clock() - readAt.wall) < overlapMs && performance.now() - readAt.passed < overlapMs,
+    isRecent: () => Math.abs(clock() - readAt.wall) < overlapMs && monotonic() - readAt.passed < overlapMs,
     async prepare(config, providers) {
       const slots = slotsOf(config)
       if (slots.length === 0) return
-      const end = performance.now() + prepareMs
+      const end = monotonic() + prepareMs
       await read()
       for (;;) {
         const empty = slots.filter(({ slot }) => needsFirstKey(records.get(slot)))
@@ -174,15 +183,18 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
         })
         if (refused.length > 0) throw new ConfigurationError(refused)
         const waiting = empty.filter(({ slot }) => needsFirstKey(records.get(slot)))
-        if (waiting.length === 0 || performance.now() > end) return
+        if (waiting.length === 0 || monotonic() > end) return
         if (waiting.every(({ slot }) => records.get(slot)?.delay !== undefined)) return
-        await delay(pollMs)
+        await sleep(pollMs)
       }
     },
     work: (config, providers) => workOn(slotsOf(config), config, providers, true),
     async report(kids) {
+      const now = monotonic()
+      if (reported !== undefined && now - reported.at < reportMs && isDeepStrictEqual(reported.kids, kids)) return
       const record: ReplicaReport = { replica, at: clock(), host: hostname(), pid: process.pid, ...kids }
       await replicas.put(replica, record, { ttlSeconds: reportTtlSeconds })
+      reported = { at: now, kids }
     },
   }
 }

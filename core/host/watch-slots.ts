@@ -10,9 +10,8 @@ import { Unavailable } from '../unavailable.js'
 import type { Generation } from './generation.js'
 import type { SlotSource } from './slot-source.js'
 
-/** Milliseconds between two looks at the slots, and between two reports of this process. */
+/** Milliseconds between two looks at the slots. */
 const lookMs = 5000
-const reportMs = 10_000
 
 export interface SlotWatch {
   readonly slots: SlotSource
@@ -35,26 +34,17 @@ const keysOf = ({ checked, entries, ring }: Generation) => {
 }
 
 /**
- * Follows the slots for as long as the process serves: takes the steps that are due, serves the keys that result, and
- * reports what this replica publishes. Returns a function that stops it.
+ * One look at the slots: takes the steps that are due, serves the keys that result, and reports what this replica
+ * publishes. Never throws.
  */
-export const watchSlots = ({ slots, serving, refreshKeys, audit, log }: SlotWatch): (() => Promise<void>) => {
-  let reported: { readonly at: number; readonly keys: ReturnType<typeof keysOf> } | undefined
+export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: SlotWatch): (() => Promise<void>) => {
   let failing = false
-  let busy: Promise<void> | undefined
   const overdue = new Set<string>()
 
   const follow = async (): Promise<void> => {
     const { checked, entries } = serving()
     if (!isDeepStrictEqual(expandSlots(checked.config.keys, slots.records), entries)) await refreshKeys()
-  }
-
-  const report = async (): Promise<void> => {
-    const keys = keysOf(serving())
-    const now = performance.now()
-    if (reported !== undefined && now - reported.at < reportMs && isDeepStrictEqual(reported.keys, keys)) return
-    await slots.report(keys)
-    reported = { at: now, keys }
+    await slots.report(keysOf(serving()))
   }
 
   const watchPlans = async (): Promise<void> => {
@@ -75,17 +65,13 @@ export const watchSlots = ({ slots, serving, refreshKeys, audit, log }: SlotWatc
     }
   }
 
-  const look = async (): Promise<void> => {
+  return async () => {
     const { checked, providers } = serving()
     if (slotsOf(checked.config).length === 0) return
     try {
       await slots.read()
       await follow()
-      await report()
-      if (await slots.work(checked.config, providers)) {
-        await follow()
-        await report()
-      }
+      if (await slots.work(checked.config, providers)) await follow()
       await watchPlans()
       failing = false
     } catch (error) {
@@ -96,7 +82,12 @@ export const watchSlots = ({ slots, serving, refreshKeys, audit, log }: SlotWatc
       log.error('The slots of keys could not be followed', {}, expected ? undefined : error)
     }
   }
+}
 
+/** Looks at the slots for as long as the process serves. Returns a function that stops it. */
+export const watchSlots = (watch: SlotWatch): (() => Promise<void>) => {
+  const look = createSlotLook(watch)
+  let busy: Promise<void> | undefined
   const timer = setInterval(() => {
     busy ??= look().finally(() => (busy = undefined))
   }, lookMs).unref()

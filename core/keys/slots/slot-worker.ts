@@ -34,7 +34,7 @@ export interface SlotWorkerOptions extends Omit<StepOptions, 'write' | 'now'> {
   /** Milliseconds that the clock of the system does not move. */
   readonly monotonic?: () => number
   readonly situation: (slot: Slot, replicas: readonly ReplicaReport[]) => Situation
-  /** Called after each step and each failed attempt. */
+  /** Called before each step and after each failed attempt. A step that cannot be reported is not taken. */
   readonly report: (news: SlotNews) => Promise<void>
 }
 
@@ -105,6 +105,7 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
     for (let count = 0; count < mostSteps; count++) {
       const step = nextStep(slot, record, situation(slot, replicas))
       if (step === undefined) break
+      await report({ slot: slot.slot, step })
       try {
         await takeStep(slot, step, { ...options, write, now: clock })
       } catch (error) {
@@ -113,7 +114,6 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
         await report({ slot: slot.slot, step, delay: reasonOf(error) })
         break
       }
-      await report({ slot: slot.slot, step })
     }
     return record
   }

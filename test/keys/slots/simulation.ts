@@ -1,0 +1,436 @@
+import { generateKeyPairSync, sign as signWith } from 'node:crypto'
+import type { Config } from '../../../config/schema.js'
+import { createSlotSource, type SlotSource } from '../../../core/host/slot-source.js'
+import { createSlotLook } from '../../../core/host/watch-slots.js'
+import { checkPublicJwk } from '../../../core/jose/public-key-guard.js'
+import { retention } from '../../../core/keys/lifecycle/open-ring.js'
+import type { KeyPublication } from '../../../core/keys/lifecycle/publications.js'
+import { KeyRefused, type KeyTags, type Signer, type SignerProvider } from '../../../core/keys/ports.js'
+import { expandSlots, type InventoryEntry } from '../../../core/keys/slots/expand-slots.js'
+import type { ReplicaReport, SlotRecord } from '../../../core/keys/slots/slot.js'
+import { noLog } from '../../../core/observe/log.js'
+import type { RecordStore } from '../../../core/storage/ports.js'
+import { Unavailable } from '../../../core/unavailable.js'
+
+const day = 86_400_000
+const hour = 3_600_000
+
+/** Numbers in [0, 1) that follow from the seed alone (mulberry32). */
+const createRandom = (seed: number): (() => number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+interface BackendEntry {
+  readonly ref: string
+  name: string | undefined
+  readonly tags: KeyTags | undefined
+  readonly thumbprint: string
+  readonly signer: Signer
+}
+
+/** What happens at one point of a replica, before or after an effect. */
+type Fate = 'goes on' | 'is killed' | 'is paused'
+
+/** A token of the simulated deployment. */
+interface Token {
+  readonly kid: string
+  readonly thumbprint: string
+  readonly at: number
+}
+
+/** A key set as a relying party fetched it, by `kid`. */
+interface FetchedSet {
+  readonly at: number
+  readonly keys: ReadonlyMap<string, string>
+}
+
+export interface SimulationOptions {
+  readonly seed: number
+  readonly steps: number
+  readonly config: Config
+  /** Probabilities, each of a step or of a point. */
+  readonly faults: {
+    readonly kill: number
+    readonly pause: number
+    readonly store: number
+    readonly backend: number
+    readonly clock: number
+  }
+}
+
+/**
+ * Two replicas, their store, one backend and their clock in one process. Every call of the store and of the backend is
+ * a point at which the process can be killed or paused, before its effect or after it. Which happens follows from the
+ * seed. Store and backend are doubles that can be away, and a backend can lose the name of a key.
+ */
+export class Simulation {
+  readonly backend: BackendEntry[] = []
+  readonly thumbprints = new Map<string, Set<string>>()
+  readonly tokens: Token[] = []
+  readonly fetched: FetchedSet[] = []
+  kills = 0
+  now = Date.parse('2026-01-01T00:00:00Z')
+  passed = 0
+  storeAway = false
+  backendAway = false
+  calm = false
+  readonly #random: () => number
+  readonly #options: SimulationOptions
+  readonly #slots = new Map<string, SlotRecord>()
+  readonly #reports = new Map<string, ReplicaReport>()
+  readonly publications = new Map<string, KeyPublication>()
+  readonly #replicas: Replica[]
+  #made = 0
+
+  constructor(options: SimulationOptions) {
+    this.#options = options
+    this.#random = createRandom(options.seed)
+    this.#replicas = [new Replica(this), new Replica(this)]
+  }
+
+  get config(): Config {
+    return this.#options.config
+  }
+
+  get records(): ReadonlyMap<string, SlotRecord> {
+    return this.#slots
+  }
+
+  get replicas(): readonly Replica[] {
+    return this.#replicas
+  }
+
+  chance(probability: number): boolean {
+    return !this.calm && this.#random() < probability
+  }
+
+  pick(most: number): number {
+    return Math.floor(this.#random() * most)
+  }
+
+  fate(): Fate {
+    if (this.chance(this.#options.faults.kill)) return 'is killed'
+    return this.chance(this.#options.faults.pause) ? 'is paused' : 'goes on'
+  }
+
+  store<T>(replica: Replica, records: Map<string, T>): RecordStore<T> {
+    const call = <R>(effect: () => R): Promise<R> =>
+      replica.point(() => {
+        if (this.storeAway) throw new Unavailable('storage.records', 'no', 'the store is away')
+        return effect()
+      })
+    return {
+      find: (id) => call(() => structuredClone(records.get(id))),
+      put: (id, record, options = {}) =>
+        call(() => {
+          if (options.onlyIfAbsent === true && records.has(id)) return false
+          records.set(id, structuredClone(record))
+          return true
+        }),
+      remove: (id) => call(() => records.delete(id)),
+      update: (id, decide) =>
+        call(() => {
+          const { result, write } = decide(structuredClone(records.get(id)))
+          if (write === null) records.delete(id)
+          else if (write !== undefined) records.set(id, structuredClone(write.record))
+          return result
+        }),
+      list: (after, limit) =>
+        call(() =>
+          [...records]
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .filter(([id]) => after === undefined || id > after)
+            .slice(0, limit)
+            .map(([id, record]) => ({ id, record: structuredClone(record) })),
+        ),
+    }
+  }
+
+  slotStore = (replica: Replica) => this.store(replica, this.#slots)
+  reportStore = (replica: Replica) => this.store(replica, this.#reports)
+
+  provider(replica: Replica): SignerProvider {
+    const call = <R>(effect: () => R): Promise<R> =>
+      replica.point(() => {
+        if (this.backendAway) throw new Unavailable('signers.hsm', 'unknown', 'the backend is away')
+        return effect()
+      })
+    const named = (name: string, tags: KeyTags | undefined) =>
+      this.backend.filter((key) => key.name === name || (tags !== undefined && key.tags?.kid === tags.kid))
+    return {
+      open: (ref, alg) =>
+        call(() => {
+          const found = this.backend.find((key) => key.ref === ref)
+          if (found === undefined) throw new KeyRefused('no such key')
+          if (found.signer.alg !== alg) throw new KeyRefused('another algorithm')
+          return found.signer
+        }),
+      ping: () => call(() => undefined),
+      create: (name, alg, _signal, tags) =>
+        call(() => {
+          if (this.backend.some((key) => key.name === name)) throw new KeyRefused(`${name} already exists`)
+          const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+          const ref = `ref-${String(++this.#made)}`
+          // Half a creation: the backend has the key, and it has no name yet.
+          const isHalf = this.chance(0.1)
+          const signer: Signer = {
+            alg,
+            publicJwk: publicKey.export({ format: 'jwk' }) as Signer['publicJwk'],
+            sign: (message) => Promise.resolve(signWith(null, message, privateKey)),
+          }
+          const { thumbprint } = checkPublicJwk(signer.publicJwk, ['EdDSA'])
+          this.backend.push({ ref, name: isHalf ? undefined : name, tags, thumbprint, signer })
+          if (isHalf) throw new Unavailable('signers.hsm', 'unknown', 'the answer was lost')
+          return ref
+        }),
+      find: (name, _signal, tags) =>
+        call(() =>
+          named(name, tags).map((key) => {
+            key.name = name
+            return key.ref
+          }),
+        ),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    }
+  }
+
+  /** What a relying party gets from one of the replicas that serve. */
+  fetch(): void {
+    const serving = this.#replicas.filter(({ serves }) => serves)
+    const replica = serving[this.pick(serving.length)]
+    const keys = replica?.keySet()
+    // Nobody may cache an empty key set.
+    if (keys !== undefined && keys.size > 0) this.fetched.push({ at: this.now, keys })
+  }
+
+  /** Throws when one of the promises of slots does not hold. */
+  check(): void {
+    const { config, now } = this
+    const serving = this.#replicas.filter(({ serves, isPaused }) => serves && !isPaused)
+    for (const replica of serving) {
+      const signed = replica.signs()
+      if (signed === undefined) continue
+      this.tokens.push({ ...signed, at: now })
+      for (const other of serving)
+        if (other.keySet().get(signed.kid) !== signed.thumbprint)
+          throw new Error(`${signed.kid} signs and is not published everywhere`)
+      const cached = this.fetched.filter(({ at }) => at <= now && now - at < hour)
+      for (const { at, keys } of cached)
+        if (!keys.has(signed.kid))
+          throw new Error(`${signed.kid} signs, and a key set of ${String((now - at) / 1000)} s ago lacks it`)
+    }
+    const lives = retention(config, ['access_token', 'id_token']) * 1000
+    for (const replica of serving)
+      for (const { kid, thumbprint, at } of this.tokens)
+        if (now < at + lives && now >= at && replica.keySet().get(kid) !== thumbprint)
+          throw new Error(`a token of ${kid} lives and its key is not published`)
+    for (const [kid, found] of this.thumbprints)
+      if (found.size > 1) throw new Error(`${kid} has named ${String(found.size)} keys`)
+    for (const record of this.#slots.values()) {
+      const numbers = record.keys.map(({ number }) => number)
+      if (new Set(numbers).size < numbers.length) throw new Error('a number was used twice')
+    }
+  }
+
+  /** Keys of the backend that no record knows. */
+  strays(): readonly BackendEntry[] {
+    const known = new Set([...this.#slots.values()].flatMap(({ keys }) => keys.map(({ ref }) => ref)))
+    return this.backend.filter(({ ref }) => !known.has(ref))
+  }
+
+  async run(): Promise<void> {
+    const { steps, faults } = this.#options
+    for (let step = 0; step < steps; step++) {
+      if (this.chance(faults.store)) this.storeAway = !this.storeAway
+      if (this.chance(faults.backend)) this.backendAway = !this.backendAway
+      if (this.chance(faults.clock)) this.now += (this.pick(2) === 0 ? 1 : -1) * 365 * day
+      await this.step()
+    }
+    this.calm = true
+    this.storeAway = false
+    this.backendAway = false
+    for (const replica of this.#replicas) replica.resume()
+  }
+
+  async step(): Promise<void> {
+    const elapsed = this.chance(0.3) ? this.pick(2 * day) : 5000
+    this.now += elapsed
+    this.passed += elapsed
+    for (const replica of this.#replicas) await replica.turn()
+    this.tokens.splice(
+      0,
+      this.tokens.findIndex(({ at }) => at > this.now - 3 * day),
+    )
+    this.fetched.splice(
+      0,
+      this.fetched.findIndex(({ at }) => at > this.now - hour),
+    )
+    this.fetch()
+    this.check()
+  }
+}
+
+/** One process. It is started again when it was killed. */
+export class Replica {
+  readonly #world: Simulation
+  entries: readonly InventoryEntry[] = []
+  serves = false
+  #source: SlotSource | undefined
+  #look: (() => Promise<void>) | undefined
+  #busy: Promise<void> | undefined
+  #resume: (() => void) | undefined
+  #life = 0
+
+  constructor(world: Simulation) {
+    this.#world = world
+  }
+
+  get isPaused(): boolean {
+    return this.#resume !== undefined
+  }
+
+  resume(): void {
+    this.#resume?.()
+    this.#resume = undefined
+  }
+
+  /** Makes one call, before or after which the process may end or stop for a while. */
+  async point<R>(effect: () => R): Promise<R> {
+    const life = this.#life
+    await this.#meet(life)
+    const result = effect()
+    await this.#meet(life)
+    return result
+  }
+
+  async #meet(life: number): Promise<void> {
+    // What a killed process had under way does nothing any more.
+    if (life !== this.#life) await new Promise<never>(() => undefined)
+    const fate = this.#world.fate()
+    if (fate === 'is killed') {
+      this.#kill()
+      await new Promise<never>(() => undefined)
+    }
+    if (fate === 'is paused')
+      await new Promise<void>((resolve) => {
+        this.#resume = resolve
+        this.#paused?.()
+      })
+    if (life !== this.#life) await new Promise<never>(() => undefined)
+  }
+
+  #paused: (() => void) | undefined
+
+  #kill(): void {
+    this.#life++
+    this.#world.kills++
+    this.#source = undefined
+    this.#look = undefined
+    this.#busy = undefined
+    this.serves = false
+    this.#died?.()
+  }
+
+  #died: (() => void) | undefined
+
+  /** Lets the process work until it is idle, paused or dead. */
+  async turn(): Promise<void> {
+    if (this.isPaused) {
+      if (this.#world.chance(0.7)) return
+      this.resume()
+    }
+    const stopped = new Promise<void>((resolve) => {
+      this.#paused = resolve
+      this.#died = resolve
+    })
+    this.#busy ??= this.#work()
+    const busy = this.#busy
+    await Promise.race([stopped, busy.then(() => (this.#busy = undefined))])
+  }
+
+  async #work(): Promise<void> {
+    const world = this.#world
+    if (this.#look !== undefined) return this.#look()
+    const { config, publications } = world
+    const providers = new Map([['hsm', world.provider(this)]])
+    const source = createSlotSource({
+      clock: () => world.now,
+      monotonic: () => world.passed,
+      sleep: () => Promise.reject(new Unavailable('keys', 'no', 'the start gives up')),
+      keySlots: world.slotStore(this),
+      replicas: world.reportStore(this),
+      audit: { record: () => Promise.resolve() },
+      log: noLog,
+      publications,
+    })
+    const refreshKeys = (): Promise<void> => {
+      this.entries = expandSlots(config.keys, source.records)
+      for (const { kid } of this.entries) this.#publish(kid)
+      return Promise.resolve()
+    }
+    try {
+      await source.prepare(config, providers)
+      await refreshKeys()
+    } catch (error) {
+      if (error instanceof Unavailable) return
+      throw error
+    }
+    this.#source = source
+    this.serves = true
+    const ring = {
+      publishedKey: (kid: string) => (this.keySet().has(kid) ? {} : undefined),
+      report: () => ({
+        keys: this.entries.map(({ kid }) => ({ kid, trust: world.backendAway ? 'unproved' : 'proved' })),
+      }),
+    }
+    const serving = () => ({ checked: { config }, providers, entries: this.entries, ring }) as never
+    this.#look = createSlotLook({
+      slots: source,
+      serving,
+      refreshKeys,
+      audit: { record: () => Promise.resolve() },
+      log: noLog,
+    })
+  }
+
+  #publish(kid: string): void {
+    const { publications, now } = this.#world
+    const thumbprint = this.#thumbprint(kid)
+    if (thumbprint === undefined) return
+    const known = this.#world.thumbprints.get(kid) ?? new Set()
+    this.#world.thumbprints.set(kid, known.add(thumbprint))
+    if (!publications.has(kid)) publications.set(kid, { thumbprint, first_published: now, may_sign_from: now })
+  }
+
+  #thumbprint(kid: string): string | undefined {
+    const entry = this.entries.find((one) => one.kid === kid)
+    return this.#world.backend.find(({ ref }) => ref === entry?.ref)?.thumbprint
+  }
+
+  /** The thumbprints of what `/jwks.json` has, by `kid`. */
+  keySet(): ReadonlyMap<string, string> {
+    const { now, config } = this.#world
+    return new Map(
+      this.entries.flatMap(({ kid, purposes, not_after = Infinity }) => {
+        const thumbprint = this.#thumbprint(kid)
+        const isGone = now >= not_after + retention(config, purposes) * 1000
+        return thumbprint === undefined || isGone ? [] : [[kid, thumbprint]]
+      }),
+    )
+  }
+
+  /** The key that signs here now. */
+  signs(): { readonly kid: string; readonly thumbprint: string } | undefined {
+    const { now } = this.#world
+    if (this.#source?.isRecent() !== true) return undefined
+    const entry = this.entries.find(({ not_before = 0, not_after = Infinity }) => now >= not_before && now < not_after)
+    const thumbprint = entry && this.#thumbprint(entry.kid)
+    return entry && thumbprint !== undefined ? { kid: entry.kid, thumbprint } : undefined
+  }
+}
