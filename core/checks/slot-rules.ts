@@ -14,8 +14,8 @@ const atLeast = (days: number): string => String(Math.ceil(days * 1000) / 1000)
 export const leastKeys = ({ rotate: { every_days, ahead } }: Pick<Slot, 'rotate'>, retentionMs: number): number =>
   Math.max(ahead, 1) + 1 + Math.ceil((retentionMs + overlapMs) / (every_days * dayMs))
 
-const rotationThatWorks: Rule = ({ config, report, isWhole }) => {
-  if (!isWhole('keys', 'resources', 'attestation')) return
+const rotationThatWorks: Rule = ({ config, report, isValid }) => {
+  if (!isValid('keys', 'resources', 'attestation')) return
   const whole = config as Config
   for (const [index, slot] of whole.keys.entries()) {
     if (!isSlot(slot)) continue
@@ -41,8 +41,8 @@ const rotationThatWorks: Rule = ({ config, report, isWhole }) => {
 }
 
 /** Two keys with one name would be one key. */
-const namesThatDiffer: Rule = ({ config, report, isWhole }) => {
-  if (!isWhole('keys')) return
+const namesThatDiffer: Rule = ({ config, report, isValid }) => {
+  if (!isValid('keys')) return
   const whole = config as Config
   const slots = slotsOf(whole)
   for (const [index, slot] of whole.keys.entries()) {
