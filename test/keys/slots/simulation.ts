@@ -72,8 +72,8 @@ export interface SimulationOptions {
 export class Simulation {
   readonly backend: BackendEntry[] = []
   readonly thumbprints = new Map<string, Set<string>>()
-  readonly tokens: Token[] = []
-  readonly fetched: FetchedSet[] = []
+  tokens: Token[] = []
+  fetched: FetchedSet[] = []
   kills = 0
   now = Date.parse('2026-01-01T00:00:00Z')
   passed = 0
@@ -213,12 +213,14 @@ export class Simulation {
   check(): void {
     const { config, now } = this
     const serving = this.#replicas.filter(({ serves, isPaused }) => serves && !isPaused)
+    // A replica without a key is not ready, and gets no requests.
+    const sets = serving.map((replica) => replica.keySet()).filter(({ size }) => size > 0)
     for (const replica of serving) {
       const signed = replica.signs()
       if (signed === undefined) continue
       this.tokens.push({ ...signed, at: now })
-      for (const other of serving)
-        if (other.keySet().get(signed.kid) !== signed.thumbprint)
+      for (const keys of sets)
+        if (keys.get(signed.kid) !== signed.thumbprint)
           throw new Error(`${signed.kid} signs and is not published everywhere`)
       const cached = this.fetched.filter(({ at }) => at <= now && now - at < hour)
       for (const { at, keys } of cached)
@@ -226,9 +228,9 @@ export class Simulation {
           throw new Error(`${signed.kid} signs, and a key set of ${String((now - at) / 1000)} s ago lacks it`)
     }
     const lives = retention(config, ['access_token', 'id_token']) * 1000
-    for (const replica of serving)
+    for (const keys of sets)
       for (const { kid, thumbprint, at } of this.tokens)
-        if (now < at + lives && now >= at && replica.keySet().get(kid) !== thumbprint)
+        if (now < at + lives && now >= at && keys.get(kid) !== thumbprint)
           throw new Error(`a token of ${kid} lives and its key is not published`)
     for (const [kid, found] of this.thumbprints)
       if (found.size > 1) throw new Error(`${kid} has named ${String(found.size)} keys`)
@@ -263,14 +265,8 @@ export class Simulation {
     this.now += elapsed
     this.passed += elapsed
     for (const replica of this.#replicas) await replica.turn()
-    this.tokens.splice(
-      0,
-      this.tokens.findIndex(({ at }) => at > this.now - 3 * day),
-    )
-    this.fetched.splice(
-      0,
-      this.fetched.findIndex(({ at }) => at > this.now - hour),
-    )
+    this.tokens = this.tokens.filter(({ at }) => at > this.now - day)
+    this.fetched = this.fetched.filter(({ at }) => at > this.now - hour)
     this.fetch()
     this.check()
   }
@@ -284,7 +280,10 @@ export class Replica {
   #source: SlotSource | undefined
   #look: (() => Promise<void>) | undefined
   #busy: Promise<void> | undefined
-  #resume: (() => void) | undefined
+  /** The calls under way that are paused. */
+  #paused: (() => void)[] = []
+  /** Called when the process stops at a pause, or dies. */
+  #stopped: (() => void) | undefined
   #life = 0
 
   constructor(world: Simulation) {
@@ -292,12 +291,11 @@ export class Replica {
   }
 
   get isPaused(): boolean {
-    return this.#resume !== undefined
+    return this.#paused.length > 0
   }
 
   resume(): void {
-    this.#resume?.()
-    this.#resume = undefined
+    for (const go of this.#paused.splice(0)) go()
   }
 
   /** Makes one call, before or after which the process may end or stop for a while. */
@@ -319,13 +317,11 @@ export class Replica {
     }
     if (fate === 'is paused')
       await new Promise<void>((resolve) => {
-        this.#resume = resolve
-        this.#paused?.()
+        this.#paused.push(resolve)
+        this.#stopped?.()
       })
     if (life !== this.#life) await new Promise<never>(() => undefined)
   }
-
-  #paused: (() => void) | undefined
 
   #kill(): void {
     this.#life++
@@ -334,10 +330,9 @@ export class Replica {
     this.#look = undefined
     this.#busy = undefined
     this.serves = false
-    this.#died?.()
+    this.#paused = []
+    this.#stopped?.()
   }
-
-  #died: (() => void) | undefined
 
   /** Lets the process work until it is idle, paused or dead. */
   async turn(): Promise<void> {
@@ -346,10 +341,10 @@ export class Replica {
       this.resume()
     }
     const stopped = new Promise<void>((resolve) => {
-      this.#paused = resolve
-      this.#died = resolve
+      this.#stopped = resolve
     })
-    this.#busy ??= this.#work()
+    // Later, so that a process that dies at once leaves nothing to wait for.
+    this.#busy ??= Promise.resolve().then(() => this.#work())
     const busy = this.#busy
     await Promise.race([stopped, busy.then(() => (this.#busy = undefined))])
   }
