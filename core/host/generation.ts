@@ -30,7 +30,7 @@ import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
 import type { Stores } from '../collections/stores.js'
 import { InFlight } from './in-flight.js'
-import { expandSlots, isSlot, type InventoryEntry } from '../keys/slots/expand-slots.js'
+import { expandSlots, isSlot, slotsOf, type InventoryEntry } from '../keys/slots/expand-slots.js'
 import type { SlotSource } from './slot-source.js'
 
 /** What stays the same while the service runs, and what every generation is made from. */
@@ -155,7 +155,10 @@ const openInventory = async (
     checkOpened,
     publishedLate,
     previous: running && findPrevious(running, signers),
-    isCurrent: fixed.size === entries.length ? undefined : ({ kid }) => fixed.has(kid) || slots.isRecent(),
+    ...(slotsOf(config).length > 0 && {
+      isCurrent: ({ kid }) => fixed.has(kid) || slots.isRecent(),
+      isFresh: () => slots.isFresh(),
+    }),
   })
   return {
     checked,

@@ -12,7 +12,7 @@ import { stateAt } from '../keys/key-states.js'
 import type { SignerProvider } from '../keys/ports.js'
 import { expandSlots, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
 import { type Situation } from '../keys/slots/next-step.js'
-import { overlapMs, type ReplicaReport, type Slot, type SlotRecord } from '../keys/slots/slot.js'
+import { overlapMs, replicaSilenceMs, type ReplicaReport, type Slot, type SlotRecord } from '../keys/slots/slot.js'
 import { readSlots } from '../keys/slots/slot-store.js'
 import { createSlotWorker, type SlotNews, type SlotWorker } from '../keys/slots/slot-worker.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -48,8 +48,13 @@ export interface SlotSource {
   readonly doubt: string | undefined
   /** Reads both again. Throws `Unavailable`. */
   read(): Promise<void>
-  /** Whether the records were read recently enough for their keys to sign. */
+  /** Whether the records were read recently enough for their keys to sign: within the hour. */
   isRecent(): boolean
+  /**
+   * Whether other replicas wait for this one, so that caches may keep its key set. A process that was paused wakes up
+   * with an old one.
+   */
+  isFresh(): boolean
   /** What the next step of a slot depends on. */
   situation(config: Config, slot: Slot): Situation
   /**
@@ -120,6 +125,9 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     readAt = { wall, passed }
   }
 
+  const wasReadWithin = (milliseconds: number): boolean =>
+    Math.abs(clock() - readAt.wall) < milliseconds && monotonic() - readAt.passed < milliseconds
+
   const report = async ({ slot, step, delay: reason }: SlotNews): Promise<void> => {
     const what = { slot, step: step?.do, ...(step !== undefined && 'key' in step && { kid: step.key.kid }) }
     if (reason !== undefined) log.warn('A slot could not take its next step', { ...what, reason })
@@ -165,7 +173,8 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     },
     read,
     situation,
-    isRecent: () => Math.abs(clock() - readAt.wall) < overlapMs && monotonic() - readAt.passed < overlapMs,
+    isRecent: () => wasReadWithin(overlapMs),
+    isFresh: () => wasReadWithin(replicaSilenceMs),
     async prepare(config, providers) {
       const slots = slotsOf(config)
       if (slots.length === 0) return

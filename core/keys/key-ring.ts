@@ -30,6 +30,8 @@ export interface KeyRingOptions extends OpenKeysOptions {
   readonly limits?: Partial<SupervisionLimits>
   /** Whether what is known of a key is recent enough for it to sign. */
   readonly isCurrent?: ((key: Readonly<RingKey>) => boolean) | undefined
+  /** Whether caches may keep the key set. Absent: always. */
+  readonly isFresh?: (() => boolean) | undefined
   readonly log?: Log
   readonly audit?: AuditLog
 }
@@ -53,7 +55,7 @@ export interface SupervisedKeyRing extends KeyRing, AsyncDisposable {
  * a backend that does not answer are opened in the background.
  */
 export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKeyRing> => {
-  const { clock, cacheSeconds, inProcess = new Set<string>(), log, audit, isCurrent } = options
+  const { clock, cacheSeconds, inProcess = new Set<string>(), log, audit, isCurrent, isFresh } = options
   const limits = { ...supervisionLimits, ...options.limits }
   const keys = await openKeys(options)
   const events = createSignerEvents(log, audit)
@@ -113,8 +115,9 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
     publishedKey: (kid) => current().published.get(kid),
     keySet() {
       const { body, etag, published } = current()
-      // Caches must not keep an empty key set.
-      return { body, etag, maxAgeSeconds: published.size === 0 ? 0 : cacheSeconds }
+      // Caches must not keep a key set that is empty or may be old.
+      const isLasting = published.size > 0 && isFresh?.() !== false
+      return { body, etag, maxAgeSeconds: isLasting ? cacheSeconds : 0 }
     },
     algorithms: (purpose) => current().advertised.get(purpose) ?? none,
     states: () =>

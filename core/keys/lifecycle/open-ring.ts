@@ -81,6 +81,7 @@ export const openRing = async (
     | 'publishedLate'
     | 'previous'
     | 'isCurrent'
+    | 'isFresh'
   > = {},
 ): Promise<SupervisedKeyRing> => {
   try {

@@ -109,7 +109,7 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
       try {
         await takeStep(slot, step, { ...options, write, now: clock })
       } catch (error) {
-        if (error instanceof LeaseLost) return record
+        if (error instanceof LeaseLost) throw error
         await write((current) => withDelay(current, error, clock()))
         await report({ slot: slot.slot, step, delay: reasonOf(error) })
         break
@@ -135,6 +135,10 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
         return await advance(slot, { ...taken, record: again }, replicas)
       }
       return await advance(slot, taken, replicas)
+    } catch (error) {
+      // Whoever holds it now goes on, and this process reads the result at its next look.
+      if (error instanceof LeaseLost) return undefined
+      throw error
     } finally {
       await releaseLease(store, slot.slot, taken.lease).catch(() => undefined)
     }

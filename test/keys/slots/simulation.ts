@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign as signWith } from 'node:crypto'
+import { ConfigurationError } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import { createSlotSource, type SlotSource } from '../../../core/host/slot-source.js'
 import { createSlotLook } from '../../../core/host/watch-slots.js'
@@ -6,7 +7,8 @@ import { checkPublicJwk } from '../../../core/jose/public-key-guard.js'
 import { retention } from '../../../core/keys/lifecycle/open-ring.js'
 import type { KeyPublication } from '../../../core/keys/lifecycle/publications.js'
 import { KeyRefused, type KeyTags, type Signer, type SignerProvider } from '../../../core/keys/ports.js'
-import { expandSlots, type InventoryEntry } from '../../../core/keys/slots/expand-slots.js'
+import { expandSlots, slotsOf, type InventoryEntry } from '../../../core/keys/slots/expand-slots.js'
+import { aliveKeys } from '../../../core/keys/slots/next-step.js'
 import type { ReplicaReport, SlotRecord } from '../../../core/keys/slots/slot.js'
 import { noLog } from '../../../core/observe/log.js'
 import type { RecordStore } from '../../../core/storage/ports.js'
@@ -205,17 +207,18 @@ export class Simulation {
     const serving = this.#replicas.filter(({ serves }) => serves)
     const replica = serving[this.pick(serving.length)]
     const keys = replica?.keySet()
-    // Nobody may cache an empty key set.
-    if (keys !== undefined && keys.size > 0) this.fetched.push({ at: this.now, keys })
+    // Nobody may cache an empty key set, or an old one.
+    if (keys !== undefined && keys.size > 0 && replica?.isFresh === true) this.fetched.push({ at: this.now, keys })
   }
 
   /** Throws when one of the promises of slots does not hold. */
   check(): void {
     const { config, now } = this
-    const serving = this.#replicas.filter(({ serves, isPaused }) => serves && !isPaused)
+    const serving = this.#replicas.filter(({ serves, isPaused, isFresh }) => serves && !isPaused && isFresh)
     // A replica without a key is not ready, and gets no requests.
     const sets = serving.map((replica) => replica.keySet()).filter(({ size }) => size > 0)
-    for (const replica of serving) {
+    // One that has slept may sign before it looks.
+    for (const replica of this.#replicas.filter(({ serves, isPaused }) => serves && !isPaused)) {
       const signed = replica.signs()
       if (signed === undefined) continue
       this.tokens.push({ ...signed, at: now })
@@ -237,6 +240,12 @@ export class Simulation {
     for (const record of this.#slots.values()) {
       const numbers = record.keys.map(({ number }) => number)
       if (new Set(numbers).size < numbers.length) throw new Error('a number was used twice')
+      const slot = slotsOf(config).find(({ slot: name }) => name === record.slot)
+      const alive = aliveKeys(record, { now, retention: (purposes) => retention(config, purposes) * 1000 })
+      // While the clock is a year ahead, keys seem gone that are not.
+      const isTimeKnown = this.#options.faults.clock === 0
+      if (isTimeKnown && slot !== undefined && alive.length > slot.rotate.max_keys)
+        throw new Error('there are too many keys')
     }
   }
 
@@ -288,6 +297,10 @@ export class Replica {
 
   constructor(world: Simulation) {
     this.#world = world
+  }
+
+  get isFresh(): boolean {
+    return this.#source?.isFresh() === true
   }
 
   get isPaused(): boolean {
@@ -373,7 +386,7 @@ export class Replica {
       await source.prepare(config, providers)
       await refreshKeys()
     } catch (error) {
-      if (error instanceof Unavailable) return
+      if (error instanceof Unavailable || error instanceof ConfigurationError) return
       throw error
     }
     this.#source = source
