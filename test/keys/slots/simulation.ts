@@ -9,7 +9,7 @@ import type { KeyPublication } from '../../../core/keys/lifecycle/publications.j
 import { KeyRefused, type KeyTags, type Signer, type SignerProvider } from '../../../core/keys/ports.js'
 import { expandSlots, slotsOf, type InventoryEntry } from '../../../core/keys/slots/expand-slots.js'
 import { aliveKeys } from '../../../core/keys/slots/next-step.js'
-import type { ReplicaReport, SlotRecord } from '../../../core/keys/slots/slot.js'
+import type { ReplicaReport, SlotRecord, SlotStep } from '../../../core/keys/slots/slot.js'
 import { noLog } from '../../../core/observe/log.js'
 import type { RecordStore } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
@@ -27,6 +27,8 @@ const createRandom = (seed: number): (() => number) => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }
+
+const order: readonly SlotStep[] = ['planned', 'made', 'proved', 'published', 'signing', 'withdrawn', 'abandoned']
 
 interface BackendEntry {
   readonly ref: string
@@ -88,6 +90,7 @@ export class Simulation {
   readonly #reports = new Map<string, ReplicaReport>()
   readonly publications = new Map<string, KeyPublication>()
   readonly #replicas: Replica[]
+  readonly #seen = new Map<string, { readonly ref: string | undefined; readonly step: SlotStep }>()
   #made = 0
 
   constructor(options: SimulationOptions) {
@@ -235,6 +238,7 @@ export class Simulation {
       for (const { kid, thumbprint, at } of this.tokens)
         if (now < at + lives && now >= at && keys.get(kid) !== thumbprint)
           throw new Error(`a token of ${kid} lives and its key is not published`)
+    this.#checkProgress()
     for (const [kid, found] of this.thumbprints)
       if (found.size > 1) throw new Error(`${kid} has named ${String(found.size)} keys`)
     for (const record of this.#slots.values()) {
@@ -247,6 +251,18 @@ export class Simulation {
       if (isTimeKnown && slot !== undefined && alive.length > slot.rotate.max_keys)
         throw new Error('there are too many keys')
     }
+  }
+
+  /** Throws when a key has another `ref` than before, or an earlier step. */
+  #checkProgress(): void {
+    for (const { slot, keys } of this.#slots.values())
+      for (const { kid, ref, step } of keys) {
+        const id = `${slot} ${kid}`
+        const before = this.#seen.get(id)
+        if (before?.ref !== undefined && before.ref !== ref) throw new Error(`${kid} has become another key`)
+        if (order.indexOf(step) < order.indexOf(before?.step ?? 'planned')) throw new Error(`${kid} has gone back`)
+        this.#seen.set(id, { ref, step })
+      }
   }
 
   /** Keys of the backend that no record knows. */
