@@ -93,8 +93,8 @@ export interface SignerProvider extends AsyncDisposable {
   /**
    * Finds what earlier calls of `create` with this name have left, whatever interrupted them. It returns the `ref` of
    * each such key, in a stable order, and gives a key whose name could not be set its name. Backends that answer late
-   * about new keys find them by `tags`, which are given only when there was an earlier call. Slots need it. Throws
-   * `Unavailable`, `KeyRefused`.
+   * about new keys find them by `tags`, which are given only when there was an earlier call. `name` may also be a
+   * `ref`. Slots need it. Throws `Unavailable`, `KeyRefused`.
    */
   find?(name: string, signal: AbortSignal, tags?: KeyTags): Promise<readonly string[]>
   /**

@@ -1,10 +1,19 @@
-import { CreateAliasCommand, CreateKeyCommand, DescribeKeyCommand } from '@aws-sdk/client-kms'
+import { DescribeKeyCommand } from '@aws-sdk/client-kms'
 import { z } from 'zod'
-import { defineSigner, KeyRefused, Unavailable, type SignerProvider } from '../../core/api/signer.js'
+import {
+  defineSigner,
+  KeyRefused,
+  type JwsAlg,
+  type SignatureTrace,
+  type Signer,
+  type SignerProvider,
+} from '../../core/api/signer.js'
 import { aliasOf } from './key-reference.js'
-import { kmsAlgorithms } from './key-specs.js'
+import { nameOfCause } from './kms-errors.js'
 import { openKmsRegion, type KmsRegion } from './kms-region.js'
 import { inTurn, openKmsSigner, type Regions } from './open-kms-signer.js'
+import type { CallLimits } from './pinned-key.js'
+import { createKey, deleteKey, disableKey, findKeys, inspectKey, listTagged, patiently } from './slot-keys.js'
 
 /** With plain HTTP, anybody on the path could answer with a public key of their own. */
 const isSafeEndpoint = (text: string): boolean => {
@@ -32,8 +41,10 @@ const options = z.strictObject({
   concurrency: z.int().min(1).max(1000).default(64),
 })
 
-/** Creating a key is rare and takes time. */
-const createBudgetMs = 10_000
+/** Milliseconds for one call that makes, lists or removes keys, which is rare and takes time. */
+const manageMs = 10_000
+/** Milliseconds in which KMS shows a new key everywhere. */
+const newMs = 300_000
 /** Looked up by a ping before any key was opened. A missing key or a missing permission is an answer too. */
 const pingAlias = 'alias/signet'
 const answers = new Set(['NotFoundException', 'AccessDeniedException'])
@@ -50,45 +61,53 @@ export default defineSigner<z.infer<typeof options>>({
     const open = (of: { region?: string | undefined; endpoint?: string | undefined }): KmsRegion =>
       openKmsRegion({ ...of, concurrency, services }, deadline)
     const regions: Regions = [open(first), ...replicas.map(open)]
-    // Only an existing key can be replicated.
-    const made = new Set<string>()
+    // Only an existing key can be replicated, and KMS does not show a new one everywhere at once.
+    const made = new Map<string, number>()
+    const remember = (arn: string): void => void made.set(arn, services.clock())
+    const isNew = (ref: string): boolean => services.clock() - (made.get(ref) ?? -Infinity) < newMs
+    const limited = (signal: AbortSignal): CallLimits => ({ signal, milliseconds: manageMs })
+
+    const openMade = async (ref: string, alg: JwsAlg, signal: AbortSignal): Promise<Signer> => {
+      const opening = () => openKmsSigner([regions[0]], ref, alg, signal, deadline, services)
+      if (!isNew(ref)) return opening()
+      const signer = await patiently(signal, opening)
+      return Object.freeze({
+        ...signer,
+        sign: (message: Uint8Array, callSignal: AbortSignal, trace?: SignatureTrace) =>
+          isNew(ref)
+            ? patiently(callSignal, () => signer.sign(message, callSignal, trace))
+            : signer.sign(message, callSignal, trace),
+      })
+    }
 
     return {
       concurrency,
       open: (ref, alg, signal) =>
-        openKmsSigner(made.has(ref) ? [regions[0]] : regions, ref, alg, signal, deadline, services),
+        made.has(ref) ? openMade(ref, alg, signal) : openKmsSigner(regions, ref, alg, signal, deadline, services),
       async ping(signal) {
         try {
-          await inTurn(regions, signal, deadline, (of, milliseconds) =>
-            describe(of, pingAlias, { signal, milliseconds }),
-          )
+          await inTurn(regions, signal, deadline, (of, milliseconds) => look(of, pingAlias, { signal, milliseconds }))
         } catch (error) {
           if (!(error instanceof KeyRefused && answers.has(nameOfCause(error)))) throw error
         }
       },
-      async create(ref, alg, signal) {
-        const alias = aliasOf(ref)
-        const limits = { signal, milliseconds: createBudgetMs }
-        if (await exists(regions[0], alias, limits)) throw new KeyRefused(`${alias} already exists`)
-        const { KeyMetadata } = await regions[0].callOnce({
-          subject: { action: 'CreateKey', ref: alias },
-          ...limits,
-          send: (client, abortSignal) =>
-            client.send(
-              new CreateKeyCommand({
-                KeySpec: kmsAlgorithms[alg].keySpecs[0],
-                KeyUsage: 'SIGN_VERIFY',
-                Description: `Signet ${alg}`,
-                MultiRegion: replicas.length > 0,
-              }),
-              { abortSignal },
-            ),
-        })
-        const arn = KeyMetadata?.Arn
-        if (arn === undefined) throw new KeyRefused('KMS created a key but did not return its ARN')
-        made.add(arn)
-        await nameKey(regions[0], alias, arn, limits)
-        return arn
+      create: async (name, alg, signal, tags) =>
+        createKey(
+          regions[0],
+          { alias: aliasOf(name), alg, multiRegion: replicas.length > 0, tags },
+          limited(signal),
+          remember,
+        ),
+      async find(name, signal, tags) {
+        const found = await findKeys(regions[0], name, tags, limited(signal))
+        if (tags !== undefined) found.forEach(remember)
+        return found
+      },
+      list: (_prefix, deployment, signal) => listTagged(regions[0], deployment, limited(signal)),
+      inspect: (ref, signal) => inspectKey(regions[0], ref, limited(signal)),
+      removal: {
+        disable: (ref, signal) => disableKey(regions[0], ref, limited(signal)),
+        destroy: (ref, signal) => deleteKey(regions[0], ref, limited(signal)),
       },
       async [Symbol.asyncDispose]() {
         for (const of of regions) of.close()
@@ -97,45 +116,9 @@ export default defineSigner<z.infer<typeof options>>({
   },
 })
 
-interface Limits {
-  readonly signal: AbortSignal
-  readonly milliseconds: number
-}
-
-const describe = (region: KmsRegion, ref: string, limits: Limits) =>
+const look = (region: KmsRegion, ref: string, limits: CallLimits) =>
   region.call({
     subject: { action: 'DescribeKey', ref },
     ...limits,
     send: (client, abortSignal) => client.send(new DescribeKeyCommand({ KeyId: ref }), { abortSignal }),
   })
-
-/** The name that KMS gives its refusal. */
-const nameOfCause = ({ cause }: KeyRefused): string => (cause instanceof Error ? cause.name : '')
-
-const exists = async (region: KmsRegion, alias: string, limits: Limits): Promise<boolean> => {
-  try {
-    await describe(region, alias, limits)
-    return true
-  } catch (error) {
-    if (error instanceof KeyRefused && nameOfCause(error) === 'NotFoundException') return false
-    throw error
-  }
-}
-
-/** The key exists already, so its ARN must not be lost whatever fails now. */
-const nameKey = async (region: KmsRegion, alias: string, arn: string, limits: Limits): Promise<void> => {
-  try {
-    await region.callOnce({
-      subject: { action: 'CreateAlias', ref: alias },
-      ...limits,
-      send: (client, abortSignal) =>
-        client.send(new CreateAliasCommand({ AliasName: alias, TargetKeyId: arn }), { abortSignal }),
-    })
-  } catch (error) {
-    const made = `The key ${arn} was created, but its alias was not.`
-    if (error instanceof KeyRefused) throw new KeyRefused(`${made} ${error.message}`, { cause: error })
-    if (error instanceof Unavailable)
-      throw new Unavailable(error.component, 'no', `${made} ${error.message}`, { cause: error })
-    throw error
-  }
-}

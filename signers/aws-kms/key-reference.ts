@@ -23,6 +23,10 @@ export const keyReference = (ref: string, firstRegion: string, region: string): 
   return `arn:${partition}:kms:${region}:${account}:${resource}`
 }
 
+/** Whether `ref` names a key by itself, rather than by an alias. */
+export const isKeyName = (ref: string): boolean =>
+  arnForm.test(ref) || /^(mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.test(ref)
+
 /** The alias of a new key. Throws `KeyRefused` for a name that an alias cannot have. */
 export const aliasOf = (ref: string): string => {
   const alias = ref.startsWith('alias/') ? ref : `alias/${ref}`

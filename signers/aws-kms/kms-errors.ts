@@ -3,12 +3,22 @@ import { KeyRefused, Unavailable } from '../../core/api/signer.js'
 /** What was requested, for the operator's message. */
 export interface KmsQuestion {
   /** The action's name in an IAM policy, without the prefix: `Sign`. */
-  readonly action: 'DescribeKey' | 'GetPublicKey' | 'Sign' | 'CreateKey' | 'CreateAlias'
+  readonly action:
+    | 'DescribeKey'
+    | 'GetPublicKey'
+    | 'Sign'
+    | 'CreateKey'
+    | 'CreateAlias'
+    | 'ListKeys'
+    | 'ListAliases'
+    | 'ListResourceTags'
+    | 'DisableKey'
+    | 'ScheduleKeyDeletion'
   readonly ref: string
   readonly region: string
 }
 
-const component = 'signers.aws-kms'
+export const component = 'signers.aws-kms'
 
 /** Matched by `name`, because the SDK's final error has no mark that says whether to retry. */
 const passing: ReadonlyMap<string, string> = new Map([
@@ -33,9 +43,20 @@ const permanent: ReadonlyMap<string, string> = new Map([
   ['InvalidArnException', 'it does not accept this ARN'],
   ['InvalidKeyUsageException', 'the key cannot sign with this algorithm'],
   ['AlreadyExistsException', 'the alias already exists'],
+  ['TagException', 'it does not accept the tags: does a tag policy of the organization forbid them?'],
+  ['TagPolicyException', 'a tag policy of the organization forbids the tags'],
   ['UnrecognizedClientException', 'it does not know the AWS access key'],
   ['InvalidClientTokenId', 'it does not know the AWS access key'],
 ])
+
+/** What is counted rather than requested too often (developer guide, "Resource quotas"). */
+const quotas: Partial<Record<KmsQuestion['action'], string>> = {
+  CreateKey: 'the account has as many keys in this region as its quota allows: delete some, or raise the quota',
+  CreateAlias: 'the key, or the account in this region, has as many aliases as its quota allows: delete some',
+}
+
+/** The name that KMS gives its refusal. */
+export const nameOfCause = ({ cause }: KeyRefused): string => (cause instanceof Error ? cause.name : '')
 
 interface SdkError {
   readonly name: string
@@ -48,9 +69,12 @@ export const kmsError = (thrown: unknown, question: KmsQuestion): Unavailable | 
   const { action, ref, region } = question
   const error: SdkError = thrown instanceof Error ? thrown : { name: 'Error', message: String(thrown) }
   const what = `AWS KMS in ${region} refuses ${action} with ${ref}`
-  if (error.name === 'AccessDeniedException')
-    return new KeyRefused(`${what}: these AWS credentials need kms:${action} on it. ${line(error)}`, { cause: thrown })
-  const known = permanent.get(error.name)
+  if (error.name === 'AccessDeniedException') {
+    // Tags at the creation of a key need a permission of their own, which only the message names.
+    const [, needed = action] = /not authorized to perform: kms:(\w+)/.exec(error.message) ?? []
+    return new KeyRefused(`${what}: these AWS credentials need kms:${needed} on it. ${line(error)}`, { cause: thrown })
+  }
+  const known = error.name === 'LimitExceededException' ? quotas[action] : permanent.get(error.name)
   if (known !== undefined) return new KeyRefused(`${what}: ${known}. ${line(error)}`, { cause: thrown })
   const why = passing.get(error.name)
   const status = error.$metadata?.httpStatusCode ?? 500

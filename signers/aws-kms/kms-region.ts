@@ -1,7 +1,7 @@
 import { KMSClient } from '@aws-sdk/client-kms'
 import { createProxyAgent, KeyRefused, withDeadline, type SignerServices } from '../../core/api/signer.js'
 import { kmsError, kmsTimeout, type KmsQuestion } from './kms-errors.js'
-import { attempts, retryStrategy } from './retry-strategy.js'
+import { onceStrategy, retryStrategy } from './retry-strategy.js'
 
 export interface RegionOptions {
   /** If absent, the SDK's own search applies (AWS_REGION, the profile). */
@@ -29,7 +29,7 @@ export interface KmsRegion {
    * the signal's reason.
    */
   call<T>(call: KmsCall<T>): Promise<T>
-  /** Like `call`, with one attempt only, for requests that must not happen twice. */
+  /** Like `call`, but repeats only what KMS has turned away, for requests that must not happen twice. */
   callOnce<T>(call: KmsCall<T>): Promise<T>
   /** Records that it did not answer. It is then tried after the others for a while. */
   coolDown(): void
@@ -47,25 +47,27 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
   const { region, endpoint, concurrency, services } = options
   // The SDK's region is not known yet, so NO_PROXY must exclude the whole domain.
   const address = endpoint ?? `https://kms.${region ?? process.env['AWS_REGION'] ?? 'region'}.amazonaws.com`
-  const newClient = (maxAttempts: number): KMSClient =>
+  const newClient = (strategy: typeof retryStrategy): KMSClient =>
     new KMSClient({
       ...(region !== undefined && { region }),
       ...(endpoint !== undefined && { endpoint }),
-      maxAttempts,
-      ...(maxAttempts > 1 && { retryStrategy }),
+      retryStrategy: strategy,
       requestHandler: {
         httpAgent: { maxSockets: concurrency },
         httpsAgent: createProxyAgent(address, deadlineMs, { keepAlive: true, maxSockets: concurrency }) ?? {
           maxSockets: concurrency,
         },
-        // A request without retries has the whole time. Without the second option the SDK only warns.
-        ...(maxAttempts > 1 && { requestTimeout: Math.ceil(deadlineMs * attemptShare), throwOnRequestTimeout: true }),
+        // A request that is not repeated has the whole time. Without the second option the SDK only warns.
+        ...(strategy === retryStrategy && {
+          requestTimeout: Math.ceil(deadlineMs * attemptShare),
+          throwOnRequestTimeout: true,
+        }),
         logger: quiet,
       },
       logger: quiet,
     })
-  const client = newClient(attempts)
-  const single = newClient(1)
+  const client = newClient(retryStrategy)
+  const single = newClient(onceStrategy)
   let cooldownUntil = 0
 
   const name = async (): Promise<string> => {

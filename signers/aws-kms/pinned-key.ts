@@ -57,7 +57,8 @@ export const pinKey = async (region: KmsRegion, ref: string, alg: JwsAlg, limits
   return { arn, key, sign: (message, callLimits) => sign(region, arn, key, alg, message, callLimits) }
 }
 
-const idOf = (arn: string): string => arn.slice(arn.indexOf('/') + 1)
+/** The id in the ARN of a key. */
+export const idOf = (arn: string): string => arn.slice(arn.indexOf('/') + 1)
 
 const checkMetadata = (metadata: KeyMetadata | undefined, ref: string, alg: JwsAlg): string => {
   const { Arn: arn, KeyState, KeyUsage, KeySpec, SigningAlgorithms = [] } = metadata ?? {}

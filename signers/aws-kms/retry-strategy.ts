@@ -3,7 +3,7 @@ import type { KMSClientConfig } from '@aws-sdk/client-kms'
 type RetryStrategy = Exclude<KMSClientConfig['retryStrategy'], undefined | { readonly retry: unknown }>
 
 /** With 30 % of attempts throttled, all four fail once in 123 calls. */
-export const attempts = 4
+const attempts = 4
 /** Maximum milliseconds before the second attempt. Each further wait doubles. */
 const waits = { THROTTLING: 100, TRANSIENT: 25 } as const
 
@@ -21,6 +21,15 @@ export const retryStrategy: RetryStrategy = {
     return token(count, Math.random() * waits[errorType] * 2 ** (count - 1))
   },
   recordSuccess: () => {},
+}
+
+/** For requests that must not happen twice: KMS has done nothing when it says that there were too many. */
+export const onceStrategy: RetryStrategy = {
+  ...retryStrategy,
+  async refreshRetryTokenForRetry(used, info) {
+    if (info.errorType !== 'THROTTLING') throw new Error('Not retryable', { cause: info.error })
+    return retryStrategy.refreshRetryTokenForRetry(used, info)
+  },
 }
 
 const token = (count: number, delay: number) => ({ getRetryCount: () => count, getRetryDelay: () => delay })

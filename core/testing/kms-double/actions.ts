@@ -2,6 +2,7 @@ import { createHash, sign as signMessage, type KeyObject } from 'node:crypto'
 import { signingAlgorithms, type DoubleKeySpec } from './key-material.js'
 import { account, type DoubleKey, type KeyStore } from './keys.js'
 import { KmsErrorReply } from './kms-error.js'
+import { checkTags, management } from './management.js'
 import { signEcdsa, signPkcs1, signPss } from './sign-digest.js'
 
 export type Body = Readonly<Record<string, unknown>>
@@ -12,6 +13,8 @@ export interface ActionCall {
   /** The key named by `KeyId`. Undefined for actions without one. */
   readonly key: DoubleKey | undefined
   readonly body: Body
+  /** The most entries of one page of a listing. */
+  readonly most: number
 }
 
 /** The documented behaviour of each action that a signer uses. */
@@ -46,35 +49,18 @@ export const actions: Readonly<Record<string, (call: ActionCall) => Promise<Body
   },
 
   async CreateKey({ keys, region, body }) {
-    const { KeySpec: spec, KeyUsage: usage, MultiRegion: multiRegion, Description: description } = body
+    const { KeySpec: spec, KeyUsage: usage, MultiRegion: multiRegion, Description: description, Tags: tags } = body
     const key = await keys.create(String(spec) as DoubleKeySpec, {
       region,
       usage: String(usage),
       multiRegion: multiRegion === true,
       description: text(description),
+      tags: checkTags(tags),
     })
     return { KeyMetadata: metadata(key) }
   },
 
-  CreateAlias({ keys, region, body }) {
-    const name = String(body['AliasName'])
-    if (!/^alias\/[\w/-]+$/.test(name) || name.startsWith('alias/aws/'))
-      throw new KmsErrorReply(
-        'InvalidAliasNameException',
-        'Alias must start with the prefix "alias/" and not "alias/aws/"',
-      )
-    keys.alias(region, name, keys.get(region, String(body['TargetKeyId'])).arn)
-    return {}
-  },
-
-  ListAliases: ({ keys, region }) => ({
-    Aliases: keys.aliasesOf(region).map(([AliasArn, target]) => ({
-      AliasArn,
-      AliasName: AliasArn.split(':').at(-1),
-      TargetKeyId: target.split('/').at(-1),
-    })),
-    Truncated: false,
-  }),
+  ...management,
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -96,7 +82,7 @@ const usable = (key: DoubleKey): DoubleKey => {
   return key
 }
 
-const metadata = ({ arn, keyId, spec, usage, state, created, multiRegion, description }: DoubleKey): Body => ({
+const metadata = ({ arn, keyId, spec, usage, state, created, multiRegion, description, origin }: DoubleKey): Body => ({
   AWSAccountId: account,
   Arn: arn,
   KeyId: keyId,
@@ -109,7 +95,7 @@ const metadata = ({ arn, keyId, spec, usage, state, created, multiRegion, descri
   KeyState: state,
   KeyUsage: usage,
   MultiRegion: multiRegion,
-  Origin: 'AWS_KMS',
+  Origin: origin,
   ...(usage === 'SIGN_VERIFY' && { SigningAlgorithms: signingAlgorithms[spec] }),
 })
 

@@ -8,6 +8,8 @@ export type KmsFault =
   | { readonly latency: number }
   /** The connection is reset. */
   | { readonly reset: true }
+  /** It does what was asked, and then resets the connection or never answers. */
+  | { readonly lost: 'reset' | 'hang' }
   /** The answer of a proxy in between, not JSON. */
   | { readonly status: number }
   /** The signature is from another key, has one wrong bit, lacks its last byte, or is not DER. */

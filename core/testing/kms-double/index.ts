@@ -36,6 +36,13 @@ export interface KmsDouble extends AsyncDisposable {
   /** Returns the replica's ARN. */
   replicate(arn: string, region: string): string
   setState(arn: string, state: KeyState): void
+  /**
+   * Hides each key that is made from now on from so many requests, as KMS does for seconds (developer guide,
+   * "Eventual consistency").
+   */
+  hideNewKeys(requests: number): void
+  /** Every key of all regions, with its alias, in the order of creation. */
+  keys(): readonly { arn: string; state: KeyState; tags: Readonly<Record<string, string>>; alias: string | undefined }[]
   /** Points an alias of the key's region to another key. */
   moveAlias(alias: string, arn: string): void
   /** Activates a fault, and returns a function that removes it. */
@@ -56,10 +63,12 @@ export const doubleRegion = 'eu-central-1'
 export interface KmsDoubleOptions {
   /** The port on loopback. Default: a free one. */
   readonly port?: number
+  /** The most entries of one page of a listing. Default: as many as requests ask for. */
+  readonly pageSize?: number
 }
 
 /** Starts a double of AWS KMS on 127.0.0.1, without keys. Disposing of it stops it and discards its keys. */
-export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promise<KmsDouble> => {
+export const startKmsDouble = async ({ port = 0, pageSize = Infinity }: KmsDoubleOptions = {}): Promise<KmsDouble> => {
   const keys = newKeyStore()
   const faults = newFaultRules()
   const record = newCallRecord()
@@ -88,7 +97,8 @@ export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promi
       if (region === undefined)
         throw new KmsErrorReply('MissingAuthenticationTokenException', 'Missing Authentication Token')
       const name = body['KeyId']
-      call.keyArn = typeof name === 'string' ? keys.find(region, name)?.arn : undefined
+      const { key, refusal } = typeof name === 'string' ? keys.look(region, name) : {}
+      call.keyArn = key?.arn
       const fault = faults.find({ action, region, keyArn: call.keyArn })
       if (fault !== undefined) {
         call.fault = fault
@@ -99,9 +109,12 @@ export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promi
         if ('error' in fault) throw new KmsErrorReply(fault.error, fault.message ?? 'The double was set to fail.')
         if ('latency' in fault) await new Promise((resolve) => setTimeout(resolve, fault.latency))
       }
-      const key = typeof name === 'string' ? keys.get(region, name) : undefined
+      if (refusal !== undefined) throw refusal
       const signer = fault !== undefined && 'signature' in fault && fault.signature === 'other-key' && key !== undefined
-      const made = await act({ keys, region, body, key: signer ? { ...(await another(key)), arn: key.arn } : key })
+      const asked = signer ? { ...(await another(key)), arn: key.arn } : key
+      const made = await act({ keys, region, body, key: asked, most: pageSize })
+      if (fault !== undefined && 'lost' in fault)
+        return void (fault.lost === 'reset' && request.socket.resetAndDestroy())
       reply(200, corrupt(made, fault))
     } catch (error) {
       if (!(error instanceof KmsErrorReply)) throw error
@@ -133,6 +146,8 @@ export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promi
       if (key === undefined) throw new Error(`The double has no ${arn}.`)
       key.state = state
     },
+    hideNewKeys: keys.hideNew,
+    keys: () => keys.all(),
     moveAlias: (alias, arn) => keys.moveAlias(arn.split(':')[3] ?? '', alias, arn),
     fail: (rule) => faults.add(rule),
     heal: () => faults.clear(),

@@ -4,6 +4,12 @@ import { KmsErrorReply } from './kms-error.js'
 
 export type KeyState = 'Enabled' | 'Disabled' | 'PendingDeletion' | 'PendingImport' | 'Unavailable' | 'Creating'
 
+/** As requests have it. */
+export interface Tag {
+  readonly TagKey: string
+  readonly TagValue: string
+}
+
 export interface DoubleKey {
   readonly arn: string
   readonly keyId: string
@@ -15,7 +21,11 @@ export interface DoubleKey {
   readonly created: number
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
+  readonly origin: 'AWS_KMS' | 'EXTERNAL'
+  readonly tags: readonly Tag[]
   state: KeyState
+  /** Requests that still do not see the key, because it is new. */
+  hiddenFor: number
 }
 
 export interface NewKey {
@@ -24,6 +34,8 @@ export interface NewKey {
   readonly state?: KeyState | undefined
   readonly multiRegion?: boolean | undefined
   readonly description?: string | undefined
+  readonly origin?: 'AWS_KMS' | 'EXTERNAL' | undefined
+  readonly tags?: readonly Tag[] | undefined
 }
 
 export const account = '111122223333'
@@ -32,7 +44,15 @@ export const account = '111122223333'
 export const newKeyStore = () => {
   const keys = new Map<string, DoubleKey>()
   const aliases = new Map<string, string>()
+  let hideNewFor = 0
   const aliasArn = (region: string, alias: string): string => `arn:aws:kms:${region}:${account}:${alias}`
+
+  /** Counts one request that would see the key. */
+  const isVisible = (key: DoubleKey): boolean => {
+    if (key.hiddenFor === 0) return true
+    key.hiddenFor--
+    return false
+  }
 
   const add = (key: DoubleKey): DoubleKey => {
     keys.set(key.arn, key)
@@ -51,7 +71,7 @@ export const newKeyStore = () => {
     const target = /:alias\/|^alias\//.test(arn) ? aliases.get(arn) : arn
     if (target === undefined) throw new KmsErrorReply('NotFoundException', `Alias ${arn} is not found.`)
     const found = keys.get(target) ?? keys.get(`arn:aws:kms:${region}:${account}:key/${target}`)
-    if (found !== undefined) return found
+    if (found !== undefined && isVisible(found)) return found
     const wellFormed = /(^|\/)([0-9a-f-]{36}|mrk-[0-9a-f]{32})$/.test(target)
     throw new KmsErrorReply(
       'NotFoundException',
@@ -75,6 +95,9 @@ export const newKeyStore = () => {
         description: made.description ?? '',
         created: Date.now() / 1000,
         state: made.state ?? 'Enabled',
+        origin: made.origin ?? 'AWS_KMS',
+        tags: made.tags ?? [],
+        hiddenFor: hideNewFor,
       })
     },
     /** The same key material in another region (API reference, `ReplicateKey`). */
@@ -91,7 +114,28 @@ export const newKeyStore = () => {
     },
     moveAlias: (region: string, alias: string, target: string) => void aliases.set(aliasArn(region, alias), target),
     aliasesOf: (region: string) => [...aliases].filter(([arn]) => arn.split(':')[3] === region),
+    all: () =>
+      [...keys.values()].map(({ arn, state, tags }) => ({
+        ...{ arn, state },
+        tags: Object.fromEntries(tags.map(({ TagKey, TagValue }) => [TagKey, TagValue])),
+        alias: [...aliases]
+          .find(([, target]) => target === arn)?.[0]
+          .split(':')
+          .at(-1),
+      })),
+    /** The keys that a listing shows. */
+    visibleIn: (region: string) => [...keys.values()].filter((key) => key.region === region && isVisible(key)),
+    /** Hides each key that is made from now on from so many requests. */
+    hideNew: (requests: number) => void (hideNewFor = requests),
     get,
+    /** Finds a key, or why there is none. One request looks once, because a new key counts it. */
+    look(region: string, name: string): { key?: DoubleKey; refusal?: KmsErrorReply } {
+      try {
+        return { key: get(region, name) }
+      } catch (error) {
+        return { refusal: error as KmsErrorReply }
+      }
+    },
     find(region: string, name: string): DoubleKey | undefined {
       try {
         return get(region, name)
