@@ -139,8 +139,9 @@ module.exports = {
     room('jose', [], 'Algorithms, keys and signatures as JOSE writes them.'),
     room('tokens', [oauth, jose, keys, ports, observe], 'Prepare, then sign once.'),
     room('attestation', [limits, oauth, jose, keys, '^core/tokens/', ports, observe], 'The ceremony.'),
-    room('keys', [jose, observe], 'Keys know nothing of the protocol.', { within: 'lifecycle' }),
+    room('keys', [jose, observe], 'Keys know nothing of the protocol.', { within: '(lifecycle|slots)' }),
     room('keys/lifecycle', [jose, keys, '^config/', ports, observe], 'What becomes of configured keys over days.'),
+    room('keys/slots', [jose, keys, '^config/', ports, observe], 'Keys that rotate themselves.'),
     room('interaction', ['^core/totp/', oauth, jose, ports, observe], 'Sessions and pages.'),
     room('storage', [observe], 'What stores promise, and what is built on it.'),
     room(

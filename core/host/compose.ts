@@ -32,6 +32,8 @@ export interface Host {
   readonly listening: Listeners['listening']
   /** Reloads the configuration. What may change without a restart takes effect with the next request. */
   readonly reload: Reload
+  /** Takes the steps of slots that are due now, as happens every five seconds anyway. Never throws. */
+  readonly lookAtSlots: Issuer['lookAtSlots']
   reopenAudit(): Promise<void>
   /**
    * Reports not ready, waits until load balancers have noticed, and finishes the requests in flight, all within
@@ -106,6 +108,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
 
   return {
     ...{ listening: listeners.listening, reload, reopenAudit: () => process.auditFile.reopen() },
+    lookAtSlots: issuer.lookAtSlots,
     async close(graceMs) {
       readiness.drain()
       // A load balancer must see this before connections are refused.

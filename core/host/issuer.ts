@@ -43,7 +43,7 @@ import { traceSignatures } from './instruments/traced.js'
 import type { HostProcess } from './process.js'
 import { createReload } from './reload.js'
 import { createSlotSource } from './slot-source.js'
-import { watchSlots } from './watch-slots.js'
+import { createSlotLook, watchSlots } from './watch-slots.js'
 import { wire, wireGeneration } from './wiring.js'
 
 /** One issuer, ready to be served. */
@@ -55,6 +55,8 @@ export interface Issuer {
   /** Resolves the parts from which routes of the admin listener are made. */
   readonly resolve: Resolve
   readonly requestIds: RequestIds | undefined
+  /** Takes the steps of slots that are due now, as happens every five seconds anyway. Never throws. */
+  readonly lookAtSlots: () => Promise<void>
   /** Checks that the keys of the issuer can sign. */
   readonly keyCheck: HealthCheck
   /**
@@ -212,7 +214,9 @@ export const openIssuer = async (
   const changes = await checkPairwiseKey(resolve)
   const { publications: store, keySlots, replicas } = collections(stores)
   const publications = await readPublications(store)
-  const slots = createSlotSource({ clock, log, audit, keySlots, replicas, publications })
+  const slots = createSlotSource({
+    ...{ clock, monotonic: process.monotonic, log, audit, keySlots, replicas, publications },
+  })
   const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications, slots }
   let generation = await openGeneration(checked, sources)
   const current = () => generation
@@ -241,8 +245,10 @@ export const openIssuer = async (
     },
     renewCertificates,
   })
+  const lookAtSlots = createSlotLook({ slots, serving: current, refreshKeys, audit, log })
   return {
     endpoints: liveEndpoints(() => serving),
+    lookAtSlots,
     pages: () => serving.pages,
     resolve,
     requestIds,
@@ -252,7 +258,7 @@ export const openIssuer = async (
       startSenders(registries, resolve, () => serving, disposables)
       await recordStart(process, generation, ledger, changes)
       disposables.add(ledger.watch(current))
-      disposables.add(watchSlots({ slots, serving: current, refreshKeys, audit, log }))
+      disposables.add(watchSlots(lookAtSlots))
     },
   }
 }

@@ -24,6 +24,8 @@ export interface Doubles {
 
 export interface ProcessOptions {
   readonly clock: Clock
+  /** Milliseconds that only pass, whatever the clock shows. Absent: those of the system. */
+  readonly monotonic?: () => number
   readonly log: Log
   readonly doubles?: Doubles
 }
@@ -31,6 +33,7 @@ export interface ProcessOptions {
 /** The parts that a process opens once, for every issuer that it serves. */
 export interface HostProcess {
   readonly clock: Clock
+  readonly monotonic: () => number
   readonly log: Log
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
@@ -49,7 +52,7 @@ export interface HostProcess {
  */
 export const openProcess = async (
   config: Config,
-  { clock, log, doubles }: ProcessOptions,
+  { clock, monotonic = () => performance.now(), log, doubles }: ProcessOptions,
   disposables: Disposables,
 ): Promise<HostProcess> => {
   const tracing = await findTracing()
@@ -67,5 +70,5 @@ export const openProcess = async (
   await proveStores(config, opened, clock)
   const lag = new LoopLag()
   disposables.add(() => lag[Symbol.dispose]())
-  return { clock, log, metrics, tracing, traces, auditFile, audit, stores: { ...watched, shares }, lag }
+  return { clock, monotonic, log, metrics, tracing, traces, auditFile, audit, stores: { ...watched, shares }, lag }
 }

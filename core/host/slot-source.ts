@@ -204,6 +204,7 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
       const record: ReplicaReport = { replica, at: clock(), host: hostname(), pid: process.pid, ...kids }
       await replicas.put(replica, record, { ttlSeconds: reportTtlSeconds })
       reported = { at: now, kids }
+      reports = [...reports.filter((other) => other.replica !== replica), record]
     },
   }
 }

@@ -84,13 +84,14 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
   }
 }
 
-/** Looks at the slots for as long as the process serves. Returns a function that stops it. */
-export const watchSlots = (watch: SlotWatch): (() => Promise<void>) => {
-  const look = createSlotLook(watch)
+/** Looks at the slots at once, and then for as long as the process serves. Returns a function that stops it. */
+export const watchSlots = (look: () => Promise<void>): (() => Promise<void>) => {
   let busy: Promise<void> | undefined
-  const timer = setInterval(() => {
+  const begin = (): void => {
     busy ??= look().finally(() => (busy = undefined))
-  }, lookMs).unref()
+  }
+  begin()
+  const timer = setInterval(begin, lookMs).unref()
   return async () => {
     clearInterval(timer)
     await busy

@@ -69,7 +69,11 @@ const quiet: Log = { debug() {}, info() {}, warn() {}, error: (...entry) => cons
 export interface TestServer extends AsyncDisposable {
   readonly issuer: string
   readonly admin: string
+  /** Where this server listens; the issuer names another one where there are several. */
+  readonly origin: string
   readonly directory: string
+  /** Lets slots of keys take the steps that are due by the clock of the test. */
+  lookAtSlots(): Promise<void>
   /** The audit log so far. */
   audit(): Promise<readonly Json[]>
 }
@@ -78,6 +82,7 @@ export interface TestServerOptions {
   /** Changes the configuration before it is written. */
   readonly configure?: (configuration: Json) => Json
   readonly clock?: Clock
+  readonly monotonic?: () => number
   readonly log?: Log
   readonly doubles?: Doubles
 }
@@ -103,6 +108,8 @@ export const prepareDeployment = async (options: TestServerOptions = {}): Promis
       return {
         issuer: checked.config.issuer,
         admin: host.listening.admin,
+        origin: host.listening.public,
+        lookAtSlots: host.lookAtSlots,
         directory,
         async audit() {
           const text = await readFile(join(directory, 'audit.jsonl'), 'utf8')
