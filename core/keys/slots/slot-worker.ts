@@ -4,7 +4,7 @@ import { BadJwk } from '../../jose/public-key-guard.js'
 import type { RecordStore } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
 import { KeyRefused } from '../ports.js'
-import { nextStep, type NextStep, type Situation } from './next-step.js'
+import { nextStep, signingKey, type NextStep, type Situation } from './next-step.js'
 import { newSlotRecord, type ReplicaReport, type Slot, type SlotRecord } from './slot.js'
 import { LeaseLost, releaseLease, takeLease, writeStep, type Lease } from './slot-store.js'
 import { SlotStopped, takeStep, type StepOptions } from './take-step.js'
@@ -98,13 +98,15 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
     slot: Slot,
     taken: { readonly lease: Lease; readonly record: SlotRecord },
     replicas: readonly ReplicaReport[],
+    patient: boolean,
   ): Promise<SlotRecord> => {
     let { record } = taken
     const write: StepOptions['write'] = async (change) =>
       (record = await writeStep(store, slot.slot, taken.lease, clock(), change))
     for (let count = 0; count < mostSteps; count++) {
       const step = nextStep(slot, record, situation(slot, replicas))
-      if (step === undefined) break
+      // A start waits for the first key alone.
+      if (step === undefined || (!patient && signingKey(record) !== undefined)) break
       await report({ slot: slot.slot, step })
       try {
         await takeStep(slot, step, { ...options, write, now: clock })
@@ -132,9 +134,9 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
     try {
       if (!patient && taken.record.delay?.retry_at !== undefined) {
         const { delay: _delay, ...again } = taken.record
-        return await advance(slot, { ...taken, record: again }, replicas)
+        return await advance(slot, { ...taken, record: again }, replicas, patient)
       }
-      return await advance(slot, taken, replicas)
+      return await advance(slot, taken, replicas, patient)
     } catch (error) {
       // Whoever holds it now goes on, and this process reads the result at its next look.
       if (error instanceof LeaseLost) return undefined
