@@ -13,7 +13,7 @@ import {
   type SignerProvider,
 } from '../../core/api/signer.js'
 import { supervise, type Supervisor } from './supervisor.js'
-import { keyUri, parseKeyUri, parseTokenOption, sameToken } from './uri.js'
+import { keyUri, parseKeyUri, parseTokenOption, sameToken, type KeySelector } from './uri.js'
 
 const tokenOption = z
   .string()
@@ -45,6 +45,8 @@ const options = z.strictObject({
 
 /** A token may take seconds to create an RSA key. */
 const createMs = 60_000
+/** Milliseconds to read all private keys of a token. */
+const lookMs = 10_000
 
 const checkFit = (ref: string, alg: JwsAlg, jwk: PublicJwk): PublicJwk => {
   try {
@@ -67,6 +69,15 @@ const openSigner = (supervisor: Supervisor, number: number, alg: JwsAlg, publicJ
     publicJwk,
     sign: (message, signal, trace) => supervisor.sign(number, message, signal, trace),
   } satisfies Signer)
+
+/** The label of a new key, or what a URI says of it. Throws `KeyRefused`. */
+const selectorOf = (name: string): KeySelector => {
+  if (name.startsWith('pkcs11:')) return parseKeyUri(name).key
+  if (name === '' || Buffer.byteLength(name) > 128) throw new KeyRefused(labelRule)
+  return { object: name }
+}
+
+const labelRule = 'the name of a new key must be a label of 1 to 128 bytes, or a URI with an object'
 
 /** Keys in a PKCS#11 token. The vendor's library runs in its own supervised process. */
 export default defineSigner<z.infer<typeof options>>({
@@ -116,13 +127,33 @@ export default defineSigner<z.infer<typeof options>>({
       },
       async create(ref, alg, signal) {
         signal.throwIfAborted()
-        const label = ref.startsWith('pkcs11:') ? parseKeyUri(ref).key.object : ref
-        if (label === undefined || label === '' || Buffer.byteLength(label) > 128)
-          throw new KeyRefused('the name of a new key must be a label of 1 to 128 bytes, or a URI with an object')
+        const { object: label } = selectorOf(ref)
+        if (label === undefined || Buffer.byteLength(label) > 128) throw new KeyRefused(labelRule)
         const made = await supervisor.ask({ do: 'create', label, alg }, signal, createMs)
         if (made.otherUses.length > 0)
           log.warn('The token left other uses on for the new key.', { uses: made.otherUses.join(', ') })
         return keyUri({ token: made.token.token ?? '' }, made.key)
+      },
+      async find(name, signal) {
+        signal.throwIfAborted()
+        const found = await supervisor.ask({ do: 'find', key: selectorOf(name) }, signal, lookMs)
+        return found.keys.map((key) => keyUri({ token: found.token.token ?? '' }, key))
+      },
+      async list(prefix, _deployment, signal) {
+        signal.throwIfAborted()
+        const found = await supervisor.ask({ do: 'list', prefix }, signal, lookMs)
+        return found.keys.map((key) => ({
+          ref: keyUri({ token: found.token.token ?? '' }, key),
+          ...(key.object !== undefined && { name: key.object }),
+        }))
+      },
+      async inspect(ref, signal) {
+        signal.throwIfAborted()
+        try {
+          return await supervisor.ask({ do: 'inspect', key: parseKeyUri(ref).key }, signal, lookMs)
+        } catch (error) {
+          throw withRef(ref, error)
+        }
       },
       describe: () => {
         const names = Object.keys(environment)

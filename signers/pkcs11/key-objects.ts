@@ -6,26 +6,29 @@ import { codeOf, TokenFailure } from './return-codes.js'
 import type { KeySelector } from './uri.js'
 
 const CKO_PUBLIC_KEY = 2
-const CKO_PRIVATE_KEY = 3
-const CKA_CLASS = 0x0
+export const CKO_PRIVATE_KEY = 3
+export const CKA_CLASS = 0x0
 const CKA_TOKEN = 0x1
 const CKA_PRIVATE = 0x2
-const CKA_LABEL = 0x3
+export const CKA_LABEL = 0x3
 const CKA_KEY_TYPE = 0x100
-const CKA_ID = 0x102
-const CKA_SENSITIVE = 0x103
+export const CKA_ID = 0x102
+export const CKA_SENSITIVE = 0x103
 const CKA_DECRYPT = 0x105
 const CKA_UNWRAP = 0x107
 const CKA_SIGN = 0x108
 const CKA_VERIFY = 0x10a
 const CKA_DERIVE = 0x10c
 const CKA_MODULUS = 0x120
-const CKA_EXTRACTABLE = 0x162
+export const CKA_EXTRACTABLE = 0x162
 const CKA_EC_POINT = 0x181
 const CKR_DEVICE_ERROR = 0x30
+const CKR_DEVICE_MEMORY = 0x31
 const CKR_DEVICE_REMOVED = 0x32
 const CKR_MECHANISM_INVALID = 0x70
+const CKR_SESSION_READ_ONLY = 0xb5
 const CKR_TOKEN_NOT_PRESENT = 0xe0
+const CKR_TOKEN_WRITE_PROTECTED = 0xe2
 
 /** Matches beyond this number are not counted. */
 const most = 16
@@ -39,13 +42,13 @@ const find = (lib: PKCS11, session: Handle, template: Template): Handle[] => {
   }
 }
 
-const named = ({ object, id }: KeySelector): Template => [
+export const named = ({ object, id }: KeySelector): Template => [
   ...(object === undefined ? [] : [{ type: CKA_LABEL, value: Buffer.from(object) }]),
   ...(id === undefined ? [] : [{ type: CKA_ID, value: Buffer.from(id, 'hex') }]),
 ]
 
 /** Undefined when the object lacks the attribute or does not reveal it. */
-const read = (lib: PKCS11, session: Handle, object: Handle, type: number): Buffer | undefined => {
+export const read = (lib: PKCS11, session: Handle, object: Handle, type: number): Buffer | undefined => {
   try {
     const [attribute] = lib.C_GetAttributeValue(session, object, [{ type }])
     return attribute?.value
@@ -99,7 +102,7 @@ const isEmpty = (value: Buffer | undefined): boolean => value === undefined || v
  * The public object of a pair has the id of the private one. If several have it, the label decides; if either object
  * has no id, the label alone counts.
  */
-const findPublic = (lib: PKCS11, session: Handle, handle: Handle): Handle => {
+export const findPublic = (lib: PKCS11, session: Handle, handle: Handle): Handle => {
   const id = read(lib, session, handle, CKA_ID)
   const label = read(lib, session, handle, CKA_LABEL)
   const isLabelled = (object: Handle) =>
@@ -195,9 +198,24 @@ const generate = (lib: PKCS11, session: Handle, label: string, alg: JwsAlg, full
   return { handle: privateKey, key: { object: label, id: id.toString('hex') } }
 }
 
+/** Why a token makes no key, in words for the operator. */
+const refusals: ReadonlyMap<number, string> = new Map([
+  [CKR_DEVICE_MEMORY, 'the token has no space for another key pair (CKR_DEVICE_MEMORY): remove keys that are not used'],
+  [CKR_SESSION_READ_ONLY, 'the token lets this user only read (CKR_SESSION_READ_ONLY): it makes no keys for Signet'],
+  [CKR_TOKEN_WRITE_PROTECTED, 'the token is write-protected (CKR_TOKEN_WRITE_PROTECTED): it makes no keys'],
+])
+
 /** Whether the token, not the template, is the reason for the failure. */
 const isPermanent = (error: unknown): boolean =>
-  [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_MECHANISM_INVALID].includes(codeOf(error))
+  [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_MECHANISM_INVALID, ...refusals.keys()].includes(
+    codeOf(error),
+  )
+
+/** Throws what the token refused in words, and anything else as it is. */
+export const rephrase = (error: unknown): never => {
+  const words = refusals.get(codeOf(error))
+  throw words === undefined ? error : new TokenFailure('refused', words)
+}
 
 /**
  * Creates a key pair that never leaves the token and only signs, and reads it back. Some tokens accept no template
@@ -210,7 +228,10 @@ export const makeKey = (
   label: string,
   alg: JwsAlg,
 ): { readonly key: KeySelector; readonly otherUses: readonly string[] } => {
-  const made = attemptTwice((full) => generate(lib, session, label, alg, full))
+  const made = attemptTwice(
+    (full) => generate(lib, session, label, alg, full),
+    () => countKeys(lib, session, { object: label }) === 0,
+  )
   const isOn = (type: number) => read(lib, session, made.handle, type)?.[0] === 1
   if (isOn(CKA_EXTRACTABLE) || read(lib, session, made.handle, CKA_SENSITIVE)?.[0] === 0)
     throw new TokenFailure(
@@ -221,11 +242,12 @@ export const makeKey = (
   return { key: made.key, otherUses: left.map(([name]) => `CKA_${name}`) }
 }
 
-const attemptTwice = <T>(attempt: (full: boolean) => T): T => {
+/** No second attempt follows one that has left a key behind, whatever the token answered. */
+const attemptTwice = <T>(attempt: (full: boolean) => T, isWithoutKey: () => boolean): T => {
   try {
     return attempt(true)
   } catch (error) {
-    if (isPermanent(error)) throw error
+    if (isPermanent(error) || !isWithoutKey()) throw error
     return attempt(false)
   }
 }

@@ -52,12 +52,21 @@ export interface CreateRequest {
   readonly alg: JwsAlg
 }
 
-export type ControlRequest = OpenRequest | CreateRequest | { readonly do: 'ping' }
+/** Private keys by label or id, by the beginning of their labels, or one of them with its attributes. */
+export type LookRequest =
+  | { readonly do: 'find'; readonly key: KeySelector }
+  | { readonly do: 'list'; readonly prefix: string }
+  | { readonly do: 'inspect'; readonly key: KeySelector }
+
+export type ControlRequest = OpenRequest | CreateRequest | LookRequest | { readonly do: 'ping' }
 
 /** Answers of a session: for `open` the public key, for `create` the URI and what else the key may be used for. */
 export interface ControlResults {
   open: PublicJwk
   create: { readonly token: TokenSelector; readonly key: KeySelector; readonly otherUses: readonly string[] }
+  find: { readonly token: TokenSelector; readonly keys: readonly KeySelector[] }
+  list: { readonly token: TokenSelector; readonly keys: readonly KeySelector[] }
+  inspect: Readonly<Record<string, boolean | 'unknown'>>
   ping: null
 }
 

@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto'
 import type { Handle, PKCS11 } from 'pkcs11js'
 import type { PublicJwk } from '../../core/api/signer.js'
-import { countKeys, findKey, isSameHalf, makeKey, type FoundKey } from './key-objects.js'
+import { countKeys, findKey, isSameHalf, makeKey, rephrase, type FoundKey } from './key-objects.js'
 import { findSlot, login } from './login.js'
 import { checkMakes, findWay, type SigningWay } from './mechanisms.js'
 import type {
@@ -10,9 +10,11 @@ import type {
   ControlRequest,
   ControlResults,
   CreateRequest,
+  LookRequest,
   OpenRequest,
 } from './protocol.js'
 import { failureOf, TokenFailure } from './return-codes.js'
+import { findPairs, inspectObject, listKeys } from './slot-objects.js'
 import type { TokenSelector } from './uri.js'
 
 const CKF_SERIAL_SESSION = 4
@@ -139,9 +141,11 @@ const create = (state: State, { label, alg }: CreateRequest): ControlResults['cr
     checkMakes(lib, state.slot, alg)
   })
   close(state)
-  const writable = open(state, CKF_SERIAL_SESSION | CKF_RW_SESSION)
   try {
+    const writable = open(state, CKF_SERIAL_SESSION | CKF_RW_SESSION)
     return { token: state.token, ...makeKey(lib, writable, label, alg) }
+  } catch (error) {
+    return rephrase(error)
   } finally {
     close(state)
   }
@@ -162,6 +166,14 @@ const ping = (lib: PKCS11, session: Handle): null => {
   lib.C_GetSessionInfo(session)
   return null
 }
+
+const look = (state: State, request: LookRequest): ControlResults[LookRequest['do']] =>
+  recovering(state, (current) => {
+    const { lib, token } = state
+    if (request.do === 'inspect') return inspectObject(lib, current, request.key)
+    const keys = request.do === 'find' ? findPairs(lib, current, request.key) : listKeys(lib, current, request.prefix)
+    return { token, keys }
+  })
 
 /** A session runs one operation at a time and everything is synchronous, because it has its own thread. */
 export const openTokenSession = (context: SessionContext): TokenSession => {
@@ -186,7 +198,7 @@ export const openTokenSession = (context: SessionContext): TokenSession => {
     control(request) {
       if (request.do === 'create') return create(state, request)
       if (request.do === 'ping') return recovering(state, (current) => ping(state.lib, current))
-      return openKey(state, request)
+      return request.do === 'open' ? openKey(state, request) : look(state, request)
     },
     close: () => close(state),
   }

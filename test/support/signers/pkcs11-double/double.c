@@ -10,6 +10,8 @@
  *   other LABEL     C_SignInit: another key is used, the private key with this label
  *   limit 2         C_OpenSession: CKR_SESSION_COUNT while so many sessions are open
  *   uses 0x05       C_GenerateKeyPair: this code for a private template that names CKA_DECRYPT, as a TPM answers
+ *   die             C_GenerateKeyPair: the process is killed after the keys were made
+ *   after 0x06      C_GenerateKeyPair: this code after the keys were made
  *   without 0x40    C_GetMechanismInfo: the token does not have this mechanism, for signatures neither
  *   drop            every session is closed before the call, as a token does with idle ones
  * `once`: the file is removed, and of all threads and processes the one that removed it obeys.
@@ -124,12 +126,15 @@ static CK_RV generate_key_pair(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mecha
                                CK_OBJECT_HANDLE_PTR public_key, CK_OBJECT_HANDLE_PTR private_key) {
   struct rule rule;
   CK_RV code;
-  if (commanded("C_GenerateKeyPair", &rule)) {
+  int ordered = commanded("C_GenerateKeyPair", &rule);
+  if (ordered) {
     if (obey(&rule, session, &code)) return code;
     for (CK_ULONG at = 0; at < privates; at++)
       if (strcmp(rule.action, "uses") == 0 && private[at].type == CKA_DECRYPT) return strtoul(rule.argument, NULL, 0);
   }
-  return real->C_GenerateKeyPair(session, mechanism, public, publics, private, privates, public_key, private_key);
+  code = real->C_GenerateKeyPair(session, mechanism, public, publics, private, privates, public_key, private_key);
+  if (ordered && strcmp(rule.action, "die") == 0) raise(SIGKILL);
+  return ordered && strcmp(rule.action, "after") == 0 ? strtoul(rule.argument, NULL, 0) : code;
 }
 
 static CK_RV get_mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
