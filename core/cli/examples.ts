@@ -12,6 +12,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   help: ['help clients add'],
   'keys list': ['keys list --config my.yaml'],
   'keys plan': ['keys plan --config my.yaml'],
+  'keys strays': ['keys strays --config my.yaml'],
   'keys create': ['keys create --signer local --alg ES256 --kid es-2027-02 --config my.yaml'],
   'audit verify': [
     'audit verify --config my.yaml',

@@ -3,6 +3,7 @@ import { allAlgorithms } from '../jose/algorithms.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
 import type { PlanKeysOptions } from './plan-keys.js'
+import type { StrayKeysOptions } from './stray-keys.js'
 
 /** Adds the commands for the keys of a deployment. */
 export const addKeyCommands = (keys: Command): void => {
@@ -20,6 +21,13 @@ export const addKeyCommands = (keys: Command): void => {
     .addOption(jsonOption())
     .addOption(wideOption())
     .action(async (options: PlanKeysOptions) => (await import('./plan-keys.js')).printPlan(options))
+  keys
+    .command('strays')
+    .description('list the keys that signers of slots hold and no record knows')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .addOption(wideOption())
+    .action(async (options: StrayKeysOptions) => (await import('./stray-keys.js')).printStrays(options))
   keys
     .command('create')
     .description('create a key in a signer and print the lines for `keys:`')

@@ -78,7 +78,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
     [['ch'], ['check']],
     [
       ['keys', ''],
-      ['list', 'plan', 'create', '--help'],
+      ['list', 'plan', 'strays', 'create', '--help'],
     ],
     [['keys', 'create', '--s'], ['--signer']],
     [
