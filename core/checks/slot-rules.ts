@@ -6,6 +6,14 @@ import type { Config } from '../../config/schema.js'
 import type { Rule } from './rule.js'
 
 const hoursPerDay = 24
+/** The sections on which the retention of keys depends. */
+const retentionSections = [
+  'resources',
+  'attestation',
+  'access_token_ttl_secs',
+  'id_token_ttl_secs',
+  'clock_tolerance_secs',
+] as const
 
 /** A number of days that an operator can write, never less than `days`. */
 const atLeast = (days: number): string => String(Math.ceil(days * 1000) / 1000)
@@ -15,7 +23,7 @@ export const leastKeys = ({ rotate: { every_days, ahead } }: Pick<Slot, 'rotate'
   Math.max(ahead, 1) + 1 + Math.ceil((retentionMs + overlapMs) / (every_days * dayMs))
 
 const rotationThatWorks: Rule = ({ config, report, isValid }) => {
-  if (!isValid('keys', 'resources', 'attestation')) return
+  if (config.keys === undefined || !isValid('keys', ...retentionSections)) return
   const whole = config as Config
   for (const [index, slot] of whole.keys.entries()) {
     if (!isSlot(slot)) continue
@@ -42,7 +50,7 @@ const rotationThatWorks: Rule = ({ config, report, isValid }) => {
 
 /** Two keys with one name would be one key. */
 const namesThatDiffer: Rule = ({ config, report, isValid }) => {
-  if (!isValid('keys')) return
+  if (config.keys === undefined || !isValid('keys')) return
   const whole = config as Config
   const slots = slotsOf(whole)
   for (const [index, slot] of whole.keys.entries()) {
