@@ -6,6 +6,7 @@
  *
  * Credentials are found by the SDK; SIGNET_KMS_ENDPOINT is a VPC endpoint. The run makes some hundred signatures of each key.
  */
+import { randomUUID } from 'node:crypto'
 import { it } from 'vitest'
 import { allAlgorithms, isJwsAlg } from '../../core/jose/algorithms.js'
 import type { JwsAlg } from '../../core/jose/jwk.js'
@@ -17,25 +18,31 @@ import { kmsProvider } from '../support/signers/aws-kms-provider.js'
 import { signerServices } from '../support/signers/services.js'
 import { signerContract } from '../support/signers/signer-contract.js'
 
-signerContract('AWS KMS (double)', async () => {
-  const double = await startKmsDouble()
-  const provider = await kmsProvider(double)
-  const arns = new Map<JwsAlg, string>()
-  return {
-    provider,
-    async ref(alg) {
-      const known = arns.get(alg)
-      if (known !== undefined) return known
-      const { arn } = await double.createKey(kmsAlgorithms[alg].keySpecs[0] as DoubleKeySpec)
-      arns.set(alg, arn)
-      return arn
-    },
-    async [Symbol.asyncDispose]() {
-      await provider[Symbol.asyncDispose]()
-      await double[Symbol.asyncDispose]()
-    },
-  }
-})
+signerContract(
+  'AWS KMS (double)',
+  async () => {
+    const double = await startKmsDouble()
+    const provider = await kmsProvider(double)
+    const arns = new Map<JwsAlg, string>()
+    return {
+      provider,
+      newName: () => `signet-${randomUUID()}`,
+      async ref(alg) {
+        const known = arns.get(alg)
+        if (known !== undefined) return known
+        const { arn } = await double.createKey(kmsAlgorithms[alg].keySpecs[0] as DoubleKeySpec)
+        arns.set(alg, arn)
+        return arn
+      },
+      async [Symbol.asyncDispose]() {
+        await provider[Symbol.asyncDispose]()
+        await double[Symbol.asyncDispose]()
+      },
+    }
+  },
+  allAlgorithms,
+  true,
+)
 
 const { SIGNET_KMS_REGION: region, SIGNET_KMS_KEYS: named, SIGNET_KMS_ENDPOINT: endpoint } = process.env
 const refs = new Map(

@@ -1,21 +1,10 @@
 import { createHash, sign as signMessage, type KeyObject } from 'node:crypto'
 import { signingAlgorithms, type DoubleKeySpec } from './key-material.js'
-import { account, type DoubleKey, type KeyStore } from './keys.js'
+import type { ActionCall, Body } from './action-call.js'
+import { account, type DoubleKey } from './keys.js'
 import { KmsErrorReply } from './kms-error.js'
 import { checkTags, management } from './management.js'
 import { signEcdsa, signPkcs1, signPss } from './sign-digest.js'
-
-export type Body = Readonly<Record<string, unknown>>
-
-export interface ActionCall {
-  readonly keys: KeyStore
-  readonly region: string
-  /** The key named by `KeyId`. Undefined for actions without one. */
-  readonly key: DoubleKey | undefined
-  readonly body: Body
-  /** The most entries of one page of a listing. */
-  readonly most: number
-}
 
 /** The documented behaviour of each action that a signer uses. */
 export const actions: Readonly<Record<string, (call: ActionCall) => Promise<Body> | Body>> = {

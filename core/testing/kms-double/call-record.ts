@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Body } from './actions.js'
+import type { Body } from './action-call.js'
 import type { KmsFault } from './faults.js'
 import { account } from './keys.js'
 

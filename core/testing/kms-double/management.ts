@@ -1,4 +1,4 @@
-import type { ActionCall, Body } from './actions.js'
+import type { ActionCall, Body } from './action-call.js'
 import type { DoubleKey, Tag } from './keys.js'
 import { KmsErrorReply } from './kms-error.js'
 

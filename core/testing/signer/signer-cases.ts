@@ -5,12 +5,18 @@ import { checkPublicJwk } from '../../jose/public-key-guard.js'
 import { verifySignature } from '../../jose/verify-signature.js'
 import { KeyRefused, type Signer, type SignerProvider } from '../../keys/ports.js'
 import { holdsPrivateMaterial } from './private-material.js'
+import { slotCases } from './slot-cases.js'
 
 /** A provider and the keys in its backend. */
 export interface SignerUnderTest {
   readonly provider: SignerProvider
   /** Returns the `ref` of a key for this algorithm, always the same one. */
   readonly ref: (alg: JwsAlg) => string | Promise<string>
+  /**
+   * Returns a new name each time. The rules for keys of slots then make some keys in the backend, which stay where it
+   * has no `removal`. Absent: these rules are left out.
+   */
+  readonly newName?: () => string
 }
 
 /** One rule of the contract. */
@@ -18,6 +24,8 @@ export interface SignerCase {
   /** Absent when the rule is the same for all algorithms. */
   readonly alg?: JwsAlg
   readonly name: string
+  /** Whether it needs `newName`. */
+  readonly makesKeys?: boolean
   /** Rejects with what the signer did wrong. */
   run(signer: SignerUnderTest): Promise<void>
 }
@@ -159,4 +167,5 @@ const generalCases = (alg: JwsAlg): readonly SignerCase[] => [
 export const signerCases = (algs: readonly JwsAlg[] = allAlgorithms): readonly SignerCase[] => [
   ...algs.flatMap((alg) => casesOf(alg).map((one) => ({ ...one, alg }))),
   ...algs.slice(0, 1).flatMap(generalCases),
+  ...algs.slice(0, 1).flatMap(slotCases),
 ]

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { JwsAlg } from '../../../../core/jose/jwk.js'
 import type { SignerBackend } from '../signer-contract.js'
 import { makeToken, openProvider } from './token.js'
@@ -13,6 +14,7 @@ export const softBackend = async (): Promise<SignerBackend> => {
   const make = async (alg: JwsAlg): Promise<string> => (await provider.create?.(`key ${alg}`, alg, never)) ?? ''
   return {
     provider,
+    newName: () => `signet-${randomUUID()}`,
     ref(alg) {
       const ref = refs.get(alg) ?? make(alg)
       refs.set(alg, ref)
