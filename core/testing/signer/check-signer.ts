@@ -1,6 +1,7 @@
 import { withDeadline } from '../../deadline.js'
 import type { JwsAlg } from '../../jose/jwk.js'
-import { signerCases, type SignerUnderTest } from './signer-cases.js'
+import type { SignerUnderTest } from './signer-case.js'
+import { signerCases } from './signer-cases.js'
 
 export interface SignerReport {
   /** How many cases were run. */

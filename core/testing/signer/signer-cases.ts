@@ -3,32 +3,10 @@ import { algorithms, allAlgorithms, keyTypes } from '../../jose/algorithms.js'
 import { signatureLength, type JwsAlg } from '../../jose/jwk.js'
 import { checkPublicJwk } from '../../jose/public-key-guard.js'
 import { verifySignature } from '../../jose/verify-signature.js'
-import { KeyRefused, type Signer, type SignerProvider } from '../../keys/ports.js'
+import { KeyRefused, type Signer } from '../../keys/ports.js'
 import { holdsPrivateMaterial } from './private-material.js'
+import type { SignerCase, SignerUnderTest } from './signer-case.js'
 import { slotCases } from './slot-cases.js'
-
-/** A provider and the keys in its backend. */
-export interface SignerUnderTest {
-  readonly provider: SignerProvider
-  /** Returns the `ref` of a key for this algorithm, always the same one. */
-  readonly ref: (alg: JwsAlg) => string | Promise<string>
-  /**
-   * Returns a new name each time. The rules for keys of slots then make some keys in the backend, which stay where it
-   * has no `removal`. Absent: these rules are left out.
-   */
-  readonly newName?: () => string
-}
-
-/** One rule of the contract. */
-export interface SignerCase {
-  /** Absent when the rule is the same for all algorithms. */
-  readonly alg?: JwsAlg
-  readonly name: string
-  /** Whether it needs `newName`. */
-  readonly makesKeys?: boolean
-  /** Rejects with what the signer did wrong. */
-  run(signer: SignerUnderTest): Promise<void>
-}
 
 const never = new AbortController().signal
 const bytes = (length: number): Uint8Array => Buffer.alloc(length, 'signet')

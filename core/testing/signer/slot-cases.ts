@@ -2,7 +2,7 @@ import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { KeyRefused, type KeyTags, type SignerProvider } from '../../keys/ports.js'
 import type { JwsAlg } from '../../jose/jwk.js'
-import type { SignerCase, SignerUnderTest } from './signer-cases.js'
+import type { SignerCase, SignerUnderTest } from './signer-case.js'
 
 const never = new AbortController().signal
 const deployment = 'https://id.example/~täst'
