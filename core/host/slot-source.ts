@@ -62,7 +62,10 @@ export interface SlotSource {
    * `Unavailable`.
    */
   prepare(config: Config, providers: Providers): Promise<void>
-  /** Takes the steps that are due. True when a record has changed. Throws `Unavailable`. */
+  /**
+   * Takes the steps that are due, once this process has looked for a minute without a break. True when a record has
+   * changed. Throws `Unavailable`.
+   */
   work(config: Config, providers: Providers): Promise<boolean>
   /** Reports what this process publishes and has proved, when that is new or the last report is old. Throws `Unavailable`. */
   report(kids: Pick<ReplicaReport, 'published' | 'proved'>): Promise<void>
@@ -106,6 +109,8 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   let records: ReadonlyMap<string, SlotRecord> = new Map()
   let reports: readonly ReplicaReport[] = []
   let readAt = { wall: -Infinity, passed: -Infinity }
+  /** Since when this process has looked without a break. */
+  let attentiveSince = monotonic()
   let doubt: string | undefined
   let reported: { readonly at: number; readonly kids: Pick<ReplicaReport, 'published' | 'proved'> } | undefined
   let workers: { readonly config: Config; readonly providers: Providers; readonly worker: SlotWorker } | undefined
@@ -113,6 +118,7 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   const situation = (config: Config, slot: Slot): Situation => ({
     now: clock(),
     replicas: reports,
+    readAt: readAt.wall,
     othersSign: doOthersSign(config, records, slot, clock()),
     firstStart: isFirstStart(publications, clock()),
     retention: (purposes) => retention(config, purposes) * 1000,
@@ -122,6 +128,7 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     const passed = monotonic()
     const wall = clock()
     ;[records, reports] = await Promise.all([readSlots(keySlots), readReports(replicas)])
+    if (passed - readAt.passed > replicaSilenceMs) attentiveSince = passed
     readAt = { wall, passed }
   }
 
@@ -197,7 +204,11 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
         await sleep(pollMs)
       }
     },
-    work: (config, providers) => workOn(slotsOf(config), config, providers, true),
+    // Replicas that could not report either, because the store or all of them were away, get their time to do so.
+    work: (config, providers) =>
+      monotonic() - attentiveSince < replicaSilenceMs
+        ? Promise.resolve(false)
+        : workOn(slotsOf(config), config, providers, true),
     async report(kids) {
       const now = monotonic()
       if (reported !== undefined && now - reported.at < reportMs && isDeepStrictEqual(reported.kids, kids)) return

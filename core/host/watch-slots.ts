@@ -79,7 +79,11 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
       if (failing) return
       failing = true
       const expected = error instanceof Unavailable || error instanceof ConfigurationError
-      log.error('The slots of keys could not be followed', {}, expected ? undefined : error)
+      log.error(
+        'The slots of keys could not be followed',
+        { reason: expected ? error.message : 'unknown' },
+        expected ? undefined : error,
+      )
     }
   }
 }

@@ -15,6 +15,8 @@ export interface Situation {
   readonly now: number
   /** Every replica that has ever reported and not been forgotten. */
   readonly replicas: readonly ReplicaReport[]
+  /** When the reports were read. Who was silent then is not waited for. */
+  readonly readAt: number
   /** Whether a key outside the slot signs every purpose of the slot with its algorithm. */
   readonly othersSign: boolean
   /** True while no relying party can hold a key set of this deployment. */
@@ -44,15 +46,15 @@ export const signingKey = ({ keys }: SlotRecord): SlotKey | undefined =>
 export const isGone = ({ step, not_after }: SlotKey, purposesMs: number, now: number): boolean =>
   step === 'signing' && not_after !== undefined && now >= not_after + purposesMs
 
-/** Replicas that have reported in the last minute. A clock may be ahead of this one. */
-export const liveReplicas = ({ replicas, now }: Pick<Situation, 'replicas' | 'now'>): readonly ReplicaReport[] =>
-  replicas.filter(({ at }) => Math.abs(now - at) <= replicaSilenceMs)
+/** Replicas that had reported in the minute before. A clock may be ahead of this one. */
+export const liveReplicas = ({ replicas, readAt }: Pick<Situation, 'replicas' | 'readAt'>): readonly ReplicaReport[] =>
+  replicas.filter(({ at }) => Math.abs(readAt - at) <= replicaSilenceMs)
 
 /** The live replicas that do not report `kid` yet. */
 export const missingReplicas = (
   kid: string,
   what: 'published' | 'proved',
-  situation: Pick<Situation, 'replicas' | 'now'>,
+  situation: Pick<Situation, 'replicas' | 'readAt'>,
 ): readonly ReplicaReport[] => liveReplicas(situation).filter((report) => !report[what].includes(kid))
 
 const reported = (kid: string, what: 'published' | 'proved', situation: Situation): boolean =>

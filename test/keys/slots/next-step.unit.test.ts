@@ -49,6 +49,7 @@ const replica = (name: string, kids: readonly string[], more: Partial<ReplicaRep
 })
 const situation = (more: Partial<Situation> = {}): Situation => ({
   now,
+  readAt: now,
   replicas: [replica('a', ['es-1', 'es-2'])],
   othersSign: false,
   firstStart: false,

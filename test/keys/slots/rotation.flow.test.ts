@@ -1,113 +1,111 @@
-import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../support/free-port.js'
-import { prepareRestarts, type Json, type ReloadServer } from '../../support/server/reloading.js'
-import { serviceClient } from '../../support/server/server.js'
+import { describe, expect, it } from 'vitest'
+import { startKmsDouble } from '../../../core/testing/kms-double/index.js'
+import { describeWith } from '../../support/services/describe-with.js'
+import { makeToken, type SoftToken } from '../../support/signers/softhsm/token.js'
+import { kidOfToken, letPass, look, prepareRotation, slotsIn, startTwo, tokenOf, type Rotating } from './rotation.js'
 
-const hour = 3_600_000
-const day = 24 * hour
-const start = Date.parse('2026-11-26T00:00:00Z')
-const tokenSeconds = 600
+/** `SIGNET_ROTATION_DAYS=730` lets two years pass. */
+const days = Number(process.env['SIGNET_ROTATION_DAYS'] ?? 70)
+const timeout = 30_000 + days * 1000
 
-const rotate = { every_days: 30, announce_days: 7, ahead: 1, max_keys: 4 }
-const withSlots =
-  (more: Json = {}) =>
-  (written: Json): Json => ({
-    ...written,
-    keys: [
-      { slot: 'es', alg: 'ES256', signer: 'local', rotate, ...more },
-      { slot: 'rs', alg: 'RS256', signer: 'local', rotate, purposes: ['id_token'] },
-    ],
-    id_token_signing_alg: 'RS256',
-    access_token_signing_alg: 'ES256',
-  })
+const inToken = ({ module, label, pin, environment }: SoftToken) => ({
+  use: 'signers/pkcs11',
+  options: { module, token: label, pin, environment, sessions: 1 },
+})
 
-const prepare = async (configure = withSlots()) => {
-  const time = { now: start }
-  const deployment = await prepareRestarts({
-    clock: () => time.now,
-    // Time passes with the clock, so that the slots do not take its steps for jumps.
-    monotonic: () => time.now - start,
-    configure,
-  })
-  onTestFinished(() => deployment[Symbol.asyncDispose]())
-  return { ...deployment, time }
+process.env['AWS_ACCESS_KEY_ID'] ??= 'AKIADOUBLE'
+process.env['AWS_SECRET_ACCESS_KEY'] ??= 'the double does not look at it'
+
+const numbersOf = (kids: Iterable<string>): readonly number[] => [...kids].map((kid) => Number(kid.slice(3)))
+
+/** Whether rotations happened as often as planned, and each key of the records is one that was planned. */
+const expectPlanned = async (rotating: Rotating, signers: ReadonlySet<string>) => {
+  expect(signers.size).toBe(Math.floor(days / 30) + 1)
+  const records = await rotating.records()
+  expect(records.map(({ slot, delay }) => [slot, delay])).toEqual(['ed', 'es', 'rs'].map((slot) => [slot, undefined]))
+  for (const { keys } of records) expect(keys.length).toBe(Math.max(...numbersOf(signers)) + 1)
+  return records.flatMap(({ keys }) => keys)
 }
 
-const keySetOf = async ({ origin }: ReloadServer): Promise<JSONWebKeySet> =>
-  (await (await fetch(`${origin}/jwks.json`)).json()) as JSONWebKeySet
-
-const tokenOf = async ({ origin }: ReloadServer): Promise<string> => {
-  const { client_id, client_secret } = serviceClient
-  const reply = await fetch(`${origin}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  expect(reply.status).toBe(200)
-  return ((await reply.json()) as { access_token: string }).access_token
-}
-
-const verify = (token: string, keys: JSONWebKeySet, now: number) =>
-  jwtVerify(token, createLocalJWKSet(keys), { currentDate: new Date(now) })
-
-/** Takes what is due at both replicas, until both know it. */
-const look = async (...replicas: readonly ReloadServer[]): Promise<void> => {
-  for (let round = 0; round < 3; round++) for (const replica of replicas) await replica.lookAtSlots()
-}
-
-describe('keys that rotate themselves', () => {
+describe('keys that rotate themselves, in files', () => {
   it('exist from the first start on, and are kept over restarts', async () => {
-    const { start: begin } = await prepare()
+    const { start, time } = await prepareRotation(slotsIn('local'))
     let first: readonly string[] = []
     {
-      await using server = await begin()
-      await look(server)
+      await using server = await start()
+      await look(time, server)
       first = await server.kids()
-      expect(first).toEqual(['es-2', 'es-1', 'rs-2', 'rs-1'])
-      expect(decodeProtectedHeader(await tokenOf(server)).kid).toBe('es-1')
-      expect((await readdir(join(server.directory, 'keys'))).toSorted()).toEqual(
-        first.map((kid) => `signet-${kid}`).toSorted(),
-      )
+      expect(first).toEqual(['es-2', 'es-1', 'rs-2', 'rs-1', 'ed-2', 'ed-1'])
+      expect(kidOfToken(await tokenOf(server))).toBe('es-1')
+      const files = (await readdir(join(server.directory, 'keys'))).toSorted()
+      expect(files).toEqual(first.map((kid) => `signet-${kid}`).toSorted())
     }
-    await using server = await begin()
+    await using server = await start()
     expect(await server.kids()).toEqual(first)
   })
 
-  it('change for a year on two replicas, and no relying party meets a key that it cannot know', async () => {
-    const { start: begin, edit, time } = await prepare()
-    await using a = await begin()
-    const port = await freePort()
-    await edit((written) => ({ ...written, listen: { host: '127.0.0.1', port } }))
-    await using b = await begin()
-    await look(a, b)
-    const replicas = [a, b]
-    let cached: readonly { readonly at: number; readonly keys: JSONWebKeySet }[] = []
-    let alive: readonly { readonly token: string; readonly until: number }[] = []
-    const signers = new Set<string>()
-    const step = hour / 2
-    const end = start + 365 * day
-    for (let turn = 0; time.now < end; turn++) {
-      // Each change is looked at closely; in between, days pass.
-      time.now += turn % 8 === 7 ? day : step
-      await look(a, b)
-      const one = replicas[turn % 2] as ReloadServer
-      const keys = await keySetOf(one)
-      cached = [...cached, { at: time.now, keys }].filter(({ at }) => at > time.now - hour)
-      alive = alive.filter(({ until }) => until > time.now)
-      const token = await tokenOf(replicas[(turn >> 1) % 2] as ReloadServer)
-      signers.add(decodeProtectedHeader(token).kid ?? '')
-      for (const known of cached) await verify(token, known.keys, time.now)
-      alive = [...alive, { token, until: time.now + tokenSeconds * 1000 }]
-      for (const { token: earlier } of alive) await verify(earlier, keys, time.now)
-      expect(keys.keys.filter(({ kid }) => kid?.startsWith('es-')).length).toBeLessThanOrEqual(rotate.max_keys)
+  it(
+    `change for ${String(days)} days on two replicas, and no relying party meets one that it cannot know`,
+    async () => {
+      const rotating = await startTwo(slotsIn('local'))
+      const keys = await expectPlanned(rotating, await letPass(rotating, days))
+      const files = await readdir(join(rotating.a.directory, 'keys'))
+      expect(files.toSorted()).toEqual(keys.map(({ name }) => name).toSorted())
+    },
+    timeout,
+  )
+})
+
+describeWith('softhsm2', 'keys that rotate themselves, in an HSM', () => {
+  it(
+    `change for ${String(days)} days on two replicas, and the token has those of the records and no others`,
+    async () => {
+      await using token = await makeToken()
+      const rotating = await startTwo(slotsIn('hsm'), { hsm: inToken(token) })
+      const keys = await expectPlanned(rotating, await letPass(rotating, days))
+      const listed = await token.tool('--list-objects', '--type', 'privkey')
+      const labels = [...listed.matchAll(/label: +(\S+)/g)].map(([, label]) => label)
+      expect(labels.toSorted()).toEqual(keys.map(({ name }) => name).toSorted())
+    },
+    timeout * 2,
+  )
+
+  it('move from files to an HSM and on to a KMS, and every token verifies', async () => {
+    await using token = await makeToken()
+    await using kms = await startKmsDouble()
+    const signers = {
+      hsm: inToken(token),
+      kms: { use: 'signers/aws-kms', options: { region: 'eu-central-1', endpoint: kms.endpoint } },
     }
-    expect(signers.size).toBeGreaterThanOrEqual(12)
-    // What the backend has is what the slots know.
-    const files = await readdir(join(a.directory, 'keys'))
-    const numbers = [...signers].map((kid) => Number(kid.slice(3)))
-    expect(files.filter((name) => name.startsWith('signet-es-')).length).toBe(Math.max(...numbers) + 1)
+    const rotating = await startTwo(slotsIn('local'), signers)
+    expect(await letPass(rotating, 20)).toEqual(new Set(['es-1']))
+    for (const [signer, number] of [
+      ['hsm', 3],
+      ['kms', 5],
+    ] as const) {
+      await rotating.reconfigure((written) => ({ ...written, keys: slotsIn(signer) }))
+      // The key that waited is given up, and the next one is announced before it signs.
+      const seen = await letPass(rotating, 32)
+      expect(seen).toEqual(new Set([`es-${String(number - 2)}`, `es-${String(number)}`]))
+      const [last] = (await rotating.records()).flatMap(({ keys }) =>
+        keys.filter(({ kid }) => kid === `es-${String(number)}`),
+      )
+      expect(last).toMatchObject({ signer, step: 'signing' })
+    }
   }, 120_000)
+})
+
+describe('keys that rotate themselves, in a KMS', () => {
+  it(
+    `change for ${String(days)} days on two replicas`,
+    async () => {
+      await using kms = await startKmsDouble()
+      const options = { region: 'eu-central-1', endpoint: kms.endpoint }
+      const rotating = await startTwo(slotsIn('kms'), { kms: { use: 'signers/aws-kms', options } })
+      await expectPlanned(rotating, await letPass(rotating, days))
+    },
+    timeout * 2,
+  )
 })

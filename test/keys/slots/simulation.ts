@@ -289,7 +289,12 @@ export class Simulation {
     const elapsed = this.chance(0.3) ? this.pick(2 * day) : 5000
     this.now += elapsed
     this.passed += elapsed
-    for (const replica of this.#replicas) await replica.turn()
+    // After a break, nobody acts for a minute.
+    for (let round = 0; round < 5; round++) {
+      for (const replica of this.#replicas) await replica.turn()
+      this.now += 18_000
+      this.passed += 18_000
+    }
     this.tokens = this.tokens.filter(({ at }) => at > this.now - day)
     this.fetched = this.fetched.filter(({ at }) => at > this.now - hour)
     this.fetch()

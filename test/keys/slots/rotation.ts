@@ -1,0 +1,137 @@
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
+import { expect, onTestFinished } from 'vitest'
+import type { SlotRecord } from '../../../core/keys/slots/slot.js'
+import { freePort } from '../../support/free-port.js'
+import { prepareRestarts, type Json, type ReloadServer } from '../../support/server/reloading.js'
+import { serviceClient } from '../../support/server/server.js'
+import { openTestRecords } from '../../support/stores/test-stores.js'
+
+export const hour = 3_600_000
+export const day = 24 * hour
+const start = Date.parse('2026-11-26T00:00:00Z')
+const tokenSeconds = 600
+
+export const rotate = { every_days: 30, announce_days: 7, ahead: 1, max_keys: 4 }
+
+/** Slots for access tokens and ID tokens, with their keys in `signer`. */
+export const slotsIn = (signer: string): readonly Json[] => [
+  { slot: 'es', alg: 'ES256', signer, rotate },
+  { slot: 'rs', alg: 'RS256', signer, rotate, purposes: ['id_token'] },
+  { slot: 'ed', alg: 'EdDSA', signer, rotate, purposes: ['logout_token'] },
+]
+
+export interface Rotating {
+  readonly a: ReloadServer
+  readonly b: ReloadServer
+  readonly time: { now: number }
+  /** Changes the configuration of both replicas. */
+  reconfigure(change: (configuration: Json) => Json): Promise<void>
+  records(): Promise<readonly SlotRecord[]>
+}
+
+/** Prepares a deployment whose clock is that of the test. */
+export const prepareRotation = async (keys: readonly Json[], signers: Json = {}) => {
+  const time = { now: start }
+  const deployment = await prepareRestarts({
+    clock: () => time.now,
+    // Time passes with the clock, so that the slots do not take its steps for jumps.
+    monotonic: () => time.now - start,
+    configure: (written) => ({
+      ...written,
+      signers: { ...(written['signers'] as Json), ...signers },
+      keys,
+      id_token_signing_alg: 'RS256',
+      access_token_signing_alg: 'ES256',
+    }),
+  })
+  onTestFinished(() => deployment[Symbol.asyncDispose]())
+  return { ...deployment, time }
+}
+
+/** Lets a minute and a half pass in which all replicas look; then what is due is done, and known to all. */
+export const look = async (time: { now: number }, ...replicas: readonly ReloadServer[]): Promise<void> => {
+  for (let round = 0; round < 6; round++) {
+    for (const replica of replicas) await replica.lookAtSlots()
+    time.now += 18_000
+  }
+}
+
+/** Two replicas on one store. Signets of one process share the embedded store as those of one host do. */
+export const startTwo = async (keys: readonly Json[], signers: Json = {}): Promise<Rotating> => {
+  const { start: begin, edit, time } = await prepareRotation(keys, signers)
+  const a = await begin()
+  onTestFinished(() => a[Symbol.asyncDispose]())
+  const port = await freePort()
+  let listen: unknown
+  await edit((written) => {
+    listen = written['listen']
+    return { ...written, listen: { host: '127.0.0.1', port } }
+  })
+  const b = await begin()
+  onTestFinished(() => b[Symbol.asyncDispose]())
+  await look(time, a, b)
+  return {
+    ...{ a, b, time },
+    async reconfigure(change) {
+      for (const [replica, own] of [
+        [a, listen],
+        [b, { host: '127.0.0.1', port }],
+      ] as const) {
+        await edit((written) => ({ ...change(written), listen: own }))
+        expect(await replica.reload()).toMatchObject({ status: 200 })
+      }
+    },
+    async records() {
+      await using store = await openTestRecords(`${a.directory}/store`, () => time.now)
+      return (await store.records<SlotRecord>('key_slots').list(undefined, 100)).map(({ record }) => record)
+    },
+  }
+}
+
+export const keySetOf = async ({ origin }: ReloadServer): Promise<JSONWebKeySet> =>
+  (await (await fetch(`${origin}/jwks.json`)).json()) as JSONWebKeySet
+
+export const tokenOf = async ({ origin }: ReloadServer): Promise<string> => {
+  const { client_id, client_secret } = serviceClient
+  const reply = await fetch(`${origin}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  expect(reply.status).toBe(200)
+  return ((await reply.json()) as { access_token: string }).access_token
+}
+
+export const kidOfToken = (token: string): string => decodeProtectedHeader(token).kid ?? ''
+
+/** Verifies a token as a relying party does that has these keys. */
+export const verify = (token: string, keys: JSONWebKeySet, now: number) =>
+  jwtVerify(token, createLocalJWKSet(keys), { currentDate: new Date(now) })
+
+/**
+ * Lets days pass while both replicas issue tokens. Each token verifies at once with every key set that a relying party
+ * may have cached in the hour before, and with the present one until it expires. Returns the kids that have signed.
+ */
+export const letPass = async ({ a, b, time }: Rotating, days: number): Promise<ReadonlySet<string>> => {
+  const replicas = [a, b] as const
+  let cached: readonly { readonly at: number; readonly keys: JSONWebKeySet }[] = []
+  let alive: readonly { readonly token: string; readonly until: number }[] = []
+  const signers = new Set<string>()
+  const end = time.now + days * day
+  for (let turn = 0; time.now < end; turn++) {
+    // The hours of a day are looked at closely, and then a day passes.
+    time.now += turn % 5 === 4 ? day : hour / 2
+    await look(time, a, b)
+    const keys = await keySetOf(replicas[turn % 2] ?? a)
+    cached = [...cached, { at: time.now, keys }].filter(({ at }) => at > time.now - hour)
+    alive = alive.filter(({ until }) => until > time.now)
+    const token = await tokenOf(replicas[(turn >> 1) % 2] ?? a)
+    signers.add(kidOfToken(token))
+    for (const known of cached) await verify(token, known.keys, time.now)
+    alive = [...alive, { token, until: time.now + tokenSeconds * 1000 }]
+    for (const { token: earlier } of alive) await verify(earlier, keys, time.now)
+    for (const slot of ['es', 'rs', 'ed'])
+      expect(keys.keys.filter(({ kid }) => kid?.startsWith(`${slot}-`)).length).toBeLessThanOrEqual(rotate.max_keys)
+  }
+  return signers
+}
