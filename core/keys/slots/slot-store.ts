@@ -68,6 +68,7 @@ export const writeStep = async (
 export const releaseLease = (store: RecordStore<SlotRecord>, slot: string, { holder, fence }: Lease): Promise<void> =>
   store.update(slot, (current) => {
     if (current?.fence !== fence || current.lease?.holder !== holder) return { result: undefined }
-    const { lease: _lease, ...record } = current
+    const record = { ...current }
+    delete record.lease
     return { result: undefined, write: { record } }
   })

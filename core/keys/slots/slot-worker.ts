@@ -133,7 +133,8 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
     if (taken === undefined) return undefined
     try {
       if (!patient && taken.record.delay?.retry_at !== undefined) {
-        const { delay: _delay, ...again } = taken.record
+        const again = { ...taken.record }
+        delete again.delay
         return await advance(slot, { ...taken, record: again }, replicas, patient)
       }
       return await advance(slot, taken, replicas, patient)

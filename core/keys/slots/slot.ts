@@ -89,12 +89,12 @@ export interface RotationRequest {
 export interface SlotRecord {
   readonly slot: string
   readonly fence: number
-  readonly lease?: { readonly holder: string; readonly until: number }
+  lease?: { readonly holder: string; readonly until: number }
   /** The number of the next key. It only grows. */
   readonly next_number: number
   /** In the order of their numbers. */
   readonly keys: readonly SlotKey[]
-  readonly delay?: SlotDelay
+  delay?: SlotDelay
   readonly request?: RotationRequest
   /** True when an operator has taken the keys back into the file. */
   readonly released?: boolean

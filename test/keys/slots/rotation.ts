@@ -135,3 +135,18 @@ export const letPass = async ({ a, b, time }: Rotating, days: number): Promise<R
   }
   return signers
 }
+
+/** `SIGNET_ROTATION_DAYS=730` lets two years pass. */
+export const days = Number(process.env['SIGNET_ROTATION_DAYS'] ?? 70)
+export const timeout = 30_000 + days * 1000
+
+const numbersOf = (kids: Iterable<string>): readonly number[] => [...kids].map((kid) => Number(kid.slice(3)))
+
+/** Whether rotations happened as often as planned, and each key of the records is one that was planned. */
+export const expectPlanned = async (rotating: Rotating, signers: ReadonlySet<string>) => {
+  expect(signers.size).toBe(Math.floor(days / 30) + 1)
+  const records = await rotating.records()
+  expect(records.map(({ slot, delay }) => [slot, delay])).toEqual(['ed', 'es', 'rs'].map((slot) => [slot, undefined]))
+  for (const { keys } of records) expect(keys.length).toBe(Math.max(...numbersOf(signers)) + 1)
+  return records.flatMap(({ keys }) => keys)
+}

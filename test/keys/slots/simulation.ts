@@ -1,18 +1,15 @@
 import { generateKeyPairSync, sign as signWith } from 'node:crypto'
-import { ConfigurationError } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
-import { createSlotSource, type SlotSource } from '../../../core/host/slot-source.js'
-import { createSlotLook } from '../../../core/host/watch-slots.js'
 import { checkPublicJwk } from '../../../core/jose/public-key-guard.js'
 import { retention } from '../../../core/keys/lifecycle/open-ring.js'
 import type { KeyPublication } from '../../../core/keys/lifecycle/publications.js'
 import { KeyRefused, type KeyTags, type Signer, type SignerProvider } from '../../../core/keys/ports.js'
-import { expandSlots, slotsOf, type InventoryEntry } from '../../../core/keys/slots/expand-slots.js'
+import { slotsOf } from '../../../core/keys/slots/expand-slots.js'
 import { aliveKeys } from '../../../core/keys/slots/next-step.js'
 import type { ReplicaReport, SlotRecord, SlotStep } from '../../../core/keys/slots/slot.js'
-import { noLog } from '../../../core/observe/log.js'
 import type { RecordStore } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
+import { Replica, type Fate, type SimulatedWorld } from './simulated-replica.js'
 
 const day = 86_400_000
 const hour = 3_600_000
@@ -37,9 +34,6 @@ interface BackendEntry {
   readonly thumbprint: string
   readonly signer: Signer
 }
-
-/** What happens at one point of a replica, before or after an effect. */
-type Fate = 'goes on' | 'is killed' | 'is paused'
 
 /** A token of the simulated deployment. */
 interface Token {
@@ -73,7 +67,7 @@ export interface SimulationOptions {
  * a point at which the process can be killed or paused, before its effect or after it. Which happens follows from the
  * seed. Store and backend are doubles that can be away, and a backend can lose the name of a key.
  */
-export class Simulation {
+export class Simulation implements SimulatedWorld {
   readonly backend: BackendEntry[] = []
   readonly thumbprints = new Map<string, Set<string>>()
   tokens: Token[] = []
@@ -299,167 +293,5 @@ export class Simulation {
     this.fetched = this.fetched.filter(({ at }) => at > this.now - hour)
     this.fetch()
     this.check()
-  }
-}
-
-/** One process. It is started again when it was killed. */
-export class Replica {
-  readonly #world: Simulation
-  entries: readonly InventoryEntry[] = []
-  serves = false
-  #source: SlotSource | undefined
-  #look: (() => Promise<void>) | undefined
-  #busy: Promise<void> | undefined
-  /** The calls under way that are paused. */
-  #paused: (() => void)[] = []
-  /** Called when the process stops at a pause, or dies. */
-  #stopped: (() => void) | undefined
-  #life = 0
-
-  constructor(world: Simulation) {
-    this.#world = world
-  }
-
-  get isFresh(): boolean {
-    return this.#source?.isFresh() === true
-  }
-
-  get isPaused(): boolean {
-    return this.#paused.length > 0
-  }
-
-  resume(): void {
-    for (const go of this.#paused.splice(0)) go()
-  }
-
-  /** Makes one call, before or after which the process may end or stop for a while. */
-  async point<R>(effect: () => R): Promise<R> {
-    const life = this.#life
-    await this.#meet(life)
-    const result = effect()
-    await this.#meet(life)
-    return result
-  }
-
-  async #meet(life: number): Promise<void> {
-    // What a killed process had under way does nothing any more.
-    if (life !== this.#life) await new Promise<never>(() => undefined)
-    const fate = this.#world.fate()
-    if (fate === 'is killed') {
-      this.#kill()
-      await new Promise<never>(() => undefined)
-    }
-    if (fate === 'is paused')
-      await new Promise<void>((resolve) => {
-        this.#paused.push(resolve)
-        this.#stopped?.()
-      })
-    if (life !== this.#life) await new Promise<never>(() => undefined)
-  }
-
-  #kill(): void {
-    this.#life++
-    this.#world.kills++
-    this.#source = undefined
-    this.#look = undefined
-    this.#busy = undefined
-    this.serves = false
-    this.#paused = []
-    this.#stopped?.()
-  }
-
-  /** Lets the process work until it is idle, paused or dead. */
-  async turn(): Promise<void> {
-    if (this.isPaused) {
-      if (this.#world.chance(0.7)) return
-      this.resume()
-    }
-    const stopped = new Promise<void>((resolve) => {
-      this.#stopped = resolve
-    })
-    // Later, so that a process that dies at once leaves nothing to wait for.
-    this.#busy ??= Promise.resolve().then(() => this.#work())
-    const busy = this.#busy
-    await Promise.race([stopped, busy.then(() => (this.#busy = undefined))])
-  }
-
-  async #work(): Promise<void> {
-    const world = this.#world
-    if (this.#look !== undefined) return this.#look()
-    const { config, publications } = world
-    const providers = new Map([['hsm', world.provider(this)]])
-    const source = createSlotSource({
-      clock: () => world.now,
-      monotonic: () => world.passed,
-      sleep: () => Promise.reject(new Unavailable('keys', 'no', 'the start gives up')),
-      keySlots: world.slotStore(this),
-      replicas: world.reportStore(this),
-      audit: { record: () => Promise.resolve() },
-      log: noLog,
-      publications,
-    })
-    const refreshKeys = (): Promise<void> => {
-      this.entries = expandSlots(config.keys, source.records)
-      for (const { kid } of this.entries) this.#publish(kid)
-      return Promise.resolve()
-    }
-    try {
-      await source.prepare(config, providers)
-      await refreshKeys()
-    } catch (error) {
-      if (error instanceof Unavailable || error instanceof ConfigurationError) return
-      throw error
-    }
-    this.#source = source
-    this.serves = true
-    const ring = {
-      publishedKey: (kid: string) => (this.keySet().has(kid) ? {} : undefined),
-      report: () => ({
-        keys: this.entries.map(({ kid }) => ({ kid, trust: world.backendAway ? 'unproved' : 'proved' })),
-      }),
-    }
-    const serving = () => ({ checked: { config }, providers, entries: this.entries, ring }) as never
-    this.#look = createSlotLook({
-      slots: source,
-      serving,
-      refreshKeys,
-      audit: { record: () => Promise.resolve() },
-      log: noLog,
-    })
-  }
-
-  #publish(kid: string): void {
-    const { publications, now } = this.#world
-    const thumbprint = this.#thumbprint(kid)
-    if (thumbprint === undefined) return
-    const known = this.#world.thumbprints.get(kid) ?? new Set()
-    this.#world.thumbprints.set(kid, known.add(thumbprint))
-    if (!publications.has(kid)) publications.set(kid, { thumbprint, first_published: now, may_sign_from: now })
-  }
-
-  #thumbprint(kid: string): string | undefined {
-    const entry = this.entries.find((one) => one.kid === kid)
-    return this.#world.backend.find(({ ref }) => ref === entry?.ref)?.thumbprint
-  }
-
-  /** The thumbprints of what `/jwks.json` has, by `kid`. */
-  keySet(): ReadonlyMap<string, string> {
-    const { now, config } = this.#world
-    return new Map(
-      this.entries.flatMap(({ kid, purposes, not_after = Infinity }) => {
-        const thumbprint = this.#thumbprint(kid)
-        const isGone = now >= not_after + retention(config, purposes) * 1000
-        return thumbprint === undefined || isGone ? [] : [[kid, thumbprint]]
-      }),
-    )
-  }
-
-  /** The key that signs here now. */
-  signs(): { readonly kid: string; readonly thumbprint: string } | undefined {
-    const { now } = this.#world
-    if (this.#source?.isRecent() !== true) return undefined
-    const entry = this.entries.find(({ not_before = 0, not_after = Infinity }) => now >= not_before && now < not_after)
-    const thumbprint = entry && this.#thumbprint(entry.kid)
-    return entry && thumbprint !== undefined ? { kid: entry.kid, thumbprint } : undefined
   }
 }

@@ -143,7 +143,8 @@ describe('a step of a slot', () => {
   })
 
   it('refuses a signer that cannot find keys', async () => {
-    const { find: _find, ...provider } = backendOf(new Map()).provider
+    const { provider } = backendOf(new Map())
+    delete provider.find
     const room = withRecord(recordOf(key(1)), provider)
     const made = takeStep(slot, { do: 'make', key: key(1) }, room.options)
     await expect(made).rejects.toThrow('the signer hsm cannot hold keys of slots')

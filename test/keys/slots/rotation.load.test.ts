@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { startKmsDouble } from '../../../core/testing/kms-double/index.js'
+import { describeWith } from '../../support/services/describe-with.js'
+import { makeToken, type SoftToken } from '../../support/signers/softhsm/token.js'
+import { days, expectPlanned, letPass, slotsIn, startTwo, timeout } from './rotation.js'
+
+const inToken = ({ module, label, pin, environment }: SoftToken) => ({
+  use: 'signers/pkcs11',
+  options: { module, token: label, pin, environment, sessions: 1 },
+})
+
+process.env['AWS_ACCESS_KEY_ID'] ??= 'AKIADOUBLE'
+process.env['AWS_SECRET_ACCESS_KEY'] ??= 'the double does not look at it'
+
+describeWith('softhsm2', 'keys that rotate themselves, in an HSM', () => {
+  it(
+    `change for ${String(days)} days on two replicas, and the token has those of the records and no others`,
+    async () => {
+      await using token = await makeToken()
+      const rotating = await startTwo(slotsIn('hsm'), { hsm: inToken(token) })
+      const keys = await expectPlanned(rotating, await letPass(rotating, days))
+      const listed = await token.tool('--list-objects', '--type', 'privkey')
+      const labels = [...listed.matchAll(/label: +(\S+)/g)].map(([, label]) => label)
+      expect(labels.toSorted()).toEqual(keys.map(({ name }) => name).toSorted())
+    },
+    timeout * 2,
+  )
+
+  it('move from files to an HSM and on to a KMS, and every token verifies', async () => {
+    await using token = await makeToken()
+    await using kms = await startKmsDouble()
+    const signers = {
+      hsm: inToken(token),
+      kms: { use: 'signers/aws-kms', options: { region: 'eu-central-1', endpoint: kms.endpoint } },
+    }
+    const rotating = await startTwo(slotsIn('local'), signers)
+    expect(await letPass(rotating, 20)).toEqual(new Set(['es-1']))
+    for (const [signer, number] of [
+      ['hsm', 3],
+      ['kms', 5],
+    ] as const) {
+      await rotating.reconfigure((written) => ({ ...written, keys: slotsIn(signer) }))
+      // The key that waited is given up, and the next one is announced before it signs.
+      const seen = await letPass(rotating, 32)
+      expect(seen).toEqual(new Set([`es-${String(number - 2)}`, `es-${String(number)}`]))
+      const [last] = (await rotating.records()).flatMap(({ keys }) =>
+        keys.filter(({ kid }) => kid === `es-${String(number)}`),
+      )
+      expect(last).toMatchObject({ signer, step: 'signing' })
+    }
+  }, 120_000)
+})
+
+describe('keys that rotate themselves, in a KMS', () => {
+  it(
+    `change for ${String(days)} days on two replicas`,
+    async () => {
+      await using kms = await startKmsDouble()
+      const options = { region: 'eu-central-1', endpoint: kms.endpoint }
+      const rotating = await startTwo(slotsIn('kms'), { kms: { use: 'signers/aws-kms', options } })
+      await expectPlanned(rotating, await letPass(rotating, days))
+    },
+    timeout * 2,
+  )
+})
