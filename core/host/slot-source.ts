@@ -119,8 +119,13 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     now: clock(),
     replicas: reports,
     readAt: readAt.wall,
-    othersSign: doOthersSign(config, records, slot, clock()),
-    firstStart: isFirstStart(publications, clock()),
+    // Both look through all keys, and a slot whose key signs needs neither.
+    get othersSign() {
+      return doOthersSign(config, records, slot, clock())
+    },
+    get firstStart() {
+      return isFirstStart(publications, clock())
+    },
     retention: (purposes) => retention(config, purposes) * 1000,
   })
 

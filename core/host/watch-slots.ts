@@ -22,14 +22,17 @@ export interface SlotWatch {
   readonly log: Log
 }
 
+/** Changes with every change of the keys. */
+const versionsOf = (records: SlotSource['records']): string =>
+  [...records.values()].map(({ slot, fence, changed_at }) => `${slot} ${String(fence)} ${String(changed_at)}`).join()
+
 /** The keys of slots that this process publishes, and those of them that it has proved. */
 const keysOf = ({ checked, entries, ring }: Generation) => {
   const fixed = new Set(checked.config.keys.flatMap((entry) => (isSlot(entry) ? [] : [entry.kid])))
   const kids = entries.flatMap(({ kid }) => (fixed.has(kid) ? [] : [kid]))
-  const proved = new Set(ring.report().keys.flatMap(({ kid, trust }) => (trust === 'proved' ? [kid] : [])))
   return {
     published: kids.filter((kid) => ring.publishedKey(kid) !== undefined),
-    proved: kids.filter((kid) => proved.has(kid)),
+    proved: kids.filter((kid) => ring.find(kid)?.trust === 'proved'),
   }
 }
 
@@ -41,9 +44,16 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
   let failing = false
   const overdue = new Set<string>()
 
+  let followed: { readonly generation: Generation; readonly versions: string } | undefined
+
   const follow = async (): Promise<void> => {
-    const { checked, entries } = serving()
-    if (!isDeepStrictEqual(expandSlots(checked.config.keys, slots.records), entries)) await refreshKeys()
+    const generation = serving()
+    const versions = versionsOf(slots.records)
+    if (followed?.generation !== generation || followed.versions !== versions) {
+      const { checked, entries } = generation
+      if (!isDeepStrictEqual(expandSlots(checked.config.keys, slots.records), entries)) await refreshKeys()
+      followed = { generation: serving(), versions }
+    }
     await slots.report(keysOf(serving()))
   }
 

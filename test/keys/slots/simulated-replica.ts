@@ -14,6 +14,8 @@ import { Unavailable } from '../../../core/unavailable.js'
 /** What happens at one point of a replica, before or after an effect. */
 export type Fate = 'goes on' | 'is killed' | 'is paused'
 
+const entriesOf = (generation: object): unknown => Reflect.get(generation, 'entries')
+
 /** What a replica shares with the others, and what decides about it. */
 export interface SimulatedWorld {
   readonly config: Config
@@ -144,11 +146,15 @@ export class Replica {
     this.serves = true
     const ring = {
       publishedKey: (kid: string) => (this.keySet().has(kid) ? {} : undefined),
-      report: () => ({
-        keys: this.entries.map(({ kid }) => ({ kid, trust: world.backendAway ? 'unproved' : 'proved' })),
-      }),
+      find: () => ({ trust: world.backendAway ? 'unproved' : 'proved' }),
     }
-    const serving = () => ({ checked: { config }, providers, entries: this.entries, ring }) as never
+    let generation: object | undefined
+    const serving = () => {
+      // Another object only where a refresh has replaced it, as in the host.
+      if (generation === undefined || !Object.is(entriesOf(generation), this.entries))
+        generation = { checked: { config }, providers, entries: this.entries, ring }
+      return generation as never
+    }
     this.#look = createSlotLook({
       slots: source,
       serving,
