@@ -13,6 +13,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'keys list': ['keys list --config my.yaml'],
   'keys plan': ['keys plan --config my.yaml'],
   'keys strays': ['keys strays --config my.yaml'],
+  'keys rotate': [
+    'keys rotate --slot es --config my.yaml',
+    'keys rotate --slot es --compromised es-3 --yes --config my.yaml',
+  ],
+  'keys adopt': ['keys adopt --slot es --kid es-2026-11 --config my.yaml'],
+  'keys release': ['keys release --slot es --config my.yaml'],
   'keys create': ['keys create --signer local --alg ES256 --kid es-2027-02 --config my.yaml'],
   'audit verify': [
     'audit verify --config my.yaml',

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
 import { allAlgorithms } from '../jose/algorithms.js'
+import type { AdoptOptions, RotateOptions, SlotOptions } from './key-slots.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
 import type { PlanKeysOptions } from './plan-keys.js'
@@ -40,5 +41,47 @@ export const addKeyCommands = (keys: Command): void => {
     .action(async (options: CreateKeyOptions, command: Command) => {
       demand(command, 'signer', 'alg')
       await (await import('./keys.js')).createKey(options)
+    })
+  addSlotCommands(keys)
+}
+
+const slotOption = (): Option => new Option('--slot <name>', 'the name of the slot in the configuration (required)')
+
+/** Adds the commands for slots, whose keys Signet makes and changes by itself. */
+const addSlotCommands = (keys: Command): void => {
+  keys
+    .command('rotate')
+    .description('start the next key of a slot now, and withdraw a compromised one')
+    .addOption(slotOption())
+    .option('--compromised <kid>', 'withdraw this key as soon as another can sign; needs --yes')
+    .option('--yes', 'confirm that tokens of the compromised key are refused')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: RotateOptions, command: Command) => {
+      demand(command, 'slot')
+      if (options.compromised !== undefined && options.yes !== true)
+        command.error('error: --compromised makes every token of that key invalid; confirm it with --yes')
+      await (await import('./key-slots.js')).rotate(options)
+    })
+  keys
+    .command('adopt')
+    .description('take a fixed key of the file, or one that only the backend knows, into a slot')
+    .addOption(slotOption())
+    .option('--kid <kid>', 'the key (required)')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: AdoptOptions, command: Command) => {
+      demand(command, 'slot', 'kid')
+      await (await import('./key-slots.js')).adopt(options)
+    })
+  keys
+    .command('release')
+    .description('end the rotation of a slot, and print the fixed entries of its keys for the file')
+    .addOption(slotOption())
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: SlotOptions, command: Command) => {
+      demand(command, 'slot')
+      await (await import('./key-slots.js')).release(options)
     })
 }

@@ -25,8 +25,9 @@ export const expandSlots = (entries: Entries, records: ReadonlyMap<string, SlotR
     const path = `keys[${String(index)}]`
     if (!isSlot(entry)) return [{ ...entry, path }]
     const record = records.get(entry.slot)
-    const published = record === undefined || record.released ? [] : record.keys.filter(isPublished)
-    return published
+    // A released slot keeps its keys until the file names them.
+    return (record?.keys ?? [])
+      .filter(isPublished)
       .filter(({ kid }) => !fixed.has(kid))
       .toSorted((a, b) => b.number - a.number)
       .map(({ kid, alg, signer, purposes, ref = '', not_before = waits, not_after }) => ({
