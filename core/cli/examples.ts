@@ -11,7 +11,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ['completion bash > ~/.local/share/bash-completion/completions/signet'],
   help: ['help clients add'],
   'keys list': ['keys list --config my.yaml'],
-  'keys plan': ['keys plan --config my.yaml'],
+  'keys plan': ['keys plan --config my.yaml', 'keys plan --months 24 --config my.yaml'],
   'keys strays': ['keys strays --config my.yaml'],
   'keys rotate': [
     'keys rotate --slot es --config my.yaml',

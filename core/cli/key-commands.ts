@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { allAlgorithms } from '../jose/algorithms.js'
 import type { AdoptOptions, RotateOptions, SlotOptions } from './key-slots.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
@@ -18,6 +18,9 @@ export const addKeyCommands = (keys: Command): void => {
   keys
     .command('plan')
     .description('show the timeline of the keys: changes, signing keys and gaps')
+    .addOption(
+      new Option('--months <count>', 'how far ahead slots are planned, 1 to 60').argParser(parseMonths).default(12),
+    )
     .addOption(configOption())
     .addOption(jsonOption())
     .addOption(wideOption())
@@ -43,6 +46,12 @@ export const addKeyCommands = (keys: Command): void => {
       await (await import('./keys.js')).createKey(options)
     })
   addSlotCommands(keys)
+}
+
+const parseMonths = (written: string): number => {
+  const months = /^[1-9]\d?$/.test(written) ? Number(written) : NaN
+  if (!(months <= 60)) throw new InvalidArgumentError('Write a number from 1 to 60.')
+  return months
 }
 
 const slotOption = (): Option => new Option('--slot <name>', 'the name of the slot in the configuration (required)')

@@ -6,14 +6,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import { lifetimeOf, retention } from '../keys/lifecycle/open-ring.js'
-import { isFirstStart, type KeyPublications } from '../keys/lifecycle/publications.js'
-import { stateAt } from '../keys/key-states.js'
+import type { KeyPublications } from '../keys/lifecycle/publications.js'
 import type { SignerProvider } from '../keys/ports.js'
-import { expandSlots, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
+import { isSlot, slotsOf } from '../keys/slots/expand-slots.js'
 import { type Situation } from '../keys/slots/next-step.js'
 import { overlapMs, replicaSilenceMs, type ReplicaReport, type Slot, type SlotRecord } from '../keys/slots/slot.js'
-import { readSlots } from '../keys/slots/slot-store.js'
+import { situationOf } from '../keys/slots/situation.js'
+import { readReports, readSlots } from '../keys/slots/slot-store.js'
 import { createSlotWorker, type SlotNews, type SlotWorker } from '../keys/slots/slot-worker.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
@@ -76,28 +75,6 @@ const reportMs = 10_000
 /** Seconds for which the report of a process that has ended is kept. */
 const reportTtlSeconds = 3600
 
-const readReports = async (store: RecordStore<ReplicaReport>): Promise<readonly ReplicaReport[]> => {
-  const found: ReplicaReport[] = []
-  for (let after: string | undefined; ;) {
-    const page = await store.list(after, 100)
-    found.push(...page.map(({ record }) => record))
-    after = page.at(-1)?.id
-    if (after === undefined || page.length < 100) return found
-  }
-}
-
-/** Whether keys outside `slot` sign each of its purposes with its algorithm. */
-const doOthersSign = (
-  config: Config,
-  records: ReadonlyMap<string, SlotRecord>,
-  { slot, alg, purposes }: Slot,
-  now: number,
-): boolean => {
-  const others = config.keys.filter((entry) => !isSlot(entry) || entry.slot !== slot)
-  const active = expandSlots(others, records).filter((key) => stateAt(lifetimeOf(config, key), now) === 'active')
-  return purposes.every((purpose) => active.some((key) => key.alg === alg && key.purposes.includes(purpose)))
-}
-
 const needsFirstKey = (record: SlotRecord | undefined): boolean =>
   record === undefined ||
   (!record.released && !record.keys.some(({ step }) => step === 'published' || step === 'signing'))
@@ -115,19 +92,8 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   let reported: { readonly at: number; readonly kids: Pick<ReplicaReport, 'published' | 'proved'> } | undefined
   let workers: { readonly config: Config; readonly providers: Providers; readonly worker: SlotWorker } | undefined
 
-  const situation = (config: Config, slot: Slot): Situation => ({
-    now: clock(),
-    replicas: reports,
-    readAt: readAt.wall,
-    // Both look through all keys, and a slot whose key signs needs neither.
-    get othersSign() {
-      return doOthersSign(config, records, slot, clock())
-    },
-    get firstStart() {
-      return isFirstStart(publications, clock())
-    },
-    retention: (purposes) => retention(config, purposes) * 1000,
-  })
+  const situation = (config: Config, slot: Slot): Situation =>
+    situationOf(config, slot, { records, reports, publications, readAt: readAt.wall }, clock())
 
   const read = async (): Promise<void> => {
     const passed = monotonic()

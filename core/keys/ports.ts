@@ -77,6 +77,8 @@ export interface SignerProvider extends AsyncDisposable {
    * priority and in turn, so that none waits inside a signer, where time counts against the backend. Default 256.
    */
   readonly concurrency?: number | undefined
+  /** Seconds between two probes of a key that is well, each of which is one signature. Default 30. */
+  readonly probeSeconds?: number | undefined
   /**
    * Opens the key that the backend calls `ref` (verbatim: an ARN, an RFC 7512 URI, a file name). Throws
    * `KeyRefused` when the key cannot sign `alg`, `Unavailable` when the backend cannot be asked.

@@ -22,6 +22,8 @@ export interface KeyReport extends Lifetime {
   readonly signerRefusal: string | undefined
   /** Milliseconds since its last probe; infinite before the first. */
   readonly probeAge: number
+  /** Seconds between two of its probes while it is well; undefined: the usual ones. */
+  readonly probeSeconds: number | undefined
   /** Milliseconds of the last 512 signatures and probes. */
   readonly latency: Latency | undefined
   readonly calls: Readonly<Record<CallOutcome, number>>
@@ -45,7 +47,7 @@ export interface RingReport {
 export const reportRing = (
   view: RingView,
   supervisors: ReadonlyMap<string, SignerSupervisor>,
-  providers: ReadonlyMap<string, Pick<SignerProvider, 'refusal'>>,
+  providers: ReadonlyMap<string, Pick<SignerProvider, 'refusal' | 'probeSeconds'>>,
 ): RingReport => ({
   keys: [...view.states].map(([key, state]) => {
     const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, reason, calls, quarantines, probedAt } = key
@@ -58,6 +60,7 @@ export const reportRing = (
       reason,
       signerRefusal: providers.get(signer)?.refusal,
       probeAge,
+      probeSeconds: providers.get(signer)?.probeSeconds,
       latency: calls.latency(),
       calls: { ...calls.outcomes },
       quarantines,

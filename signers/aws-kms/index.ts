@@ -39,6 +39,8 @@ const options = z.strictObject({
   deadline_ms: z.int().min(100).max(10_000).default(2000),
   /** Concurrent requests in each region. */
   concurrency: z.int().min(1).max(1000).default(64),
+  /** Seconds between two probes of a key, each of which is one request. */
+  probe_secs: z.int().min(5).max(3600).default(300),
 })
 
 /** Milliseconds for one call that makes, lists or removes keys, which is rare and takes time. */
@@ -54,7 +56,10 @@ export default defineSigner<z.infer<typeof options>>({
   name: 'aws-kms',
   apiVersion: 1,
   options,
-  create({ deadline_ms: deadline, concurrency, replicas, ...first }, services): SignerProvider {
+  create(
+    { deadline_ms: deadline, concurrency, probe_secs: probeSeconds, replicas, ...first },
+    services,
+  ): SignerProvider {
     // The SDK announces on stderr which Node its future versions need, but our package.json decides which version
     // runs.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
@@ -82,6 +87,7 @@ export default defineSigner<z.infer<typeof options>>({
 
     return {
       concurrency,
+      probeSeconds,
       open: (ref, alg, signal) =>
         made.has(ref) ? openMade(ref, alg, signal) : openKmsSigner(regions, ref, alg, signal, deadline, services),
       async ping(signal) {

@@ -31,6 +31,8 @@ const options = z.strictObject({
   directory: z.string().min(1),
   /** Whether to create the file of a configured key that has none yet. */
   create: z.boolean().default(false),
+  /** Seconds between two probes of a key. Default: 30. */
+  probe_secs: z.int().min(5).max(3600).optional(),
 })
 
 /** Leaves 3 ms of the 5 ms that a turn of the event loop may last to the answers. */
@@ -77,11 +79,12 @@ export default defineSigner<z.infer<typeof options>>({
   apiVersion: 1,
   inProcess: true,
   options,
-  create({ directory: configured, create }): SignerProvider {
+  create({ directory: configured, create, probe_secs: probeSeconds }): SignerProvider {
     const directory = resolve(configured)
     const loop = loopQueue(turnMs)
     const pool = poolQueue(poolWidth)
     return {
+      probeSeconds,
       async open(ref, alg, signal) {
         signal.throwIfAborted()
         const { keyType } = algorithms[alg]

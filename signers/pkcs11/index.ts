@@ -37,6 +37,8 @@ const options = z.strictObject({
   sessions: z.int().min(1).max(64).default(4),
   /** A token that is silent for this long counts as hanging. */
   deadline_ms: z.int().min(100).max(60_000).default(2000),
+  /** Seconds between two probes of a key. Default: 30. */
+  probe_secs: z.int().min(5).max(3600).optional(),
   /** The argument of `C_Initialize` for a library that takes its configuration there, such as NSS. */
   library_parameters: z.string().min(1).max(4096).optional(),
   /** Variables for the vendor's library, which gets no others of ours. */
@@ -107,6 +109,7 @@ export default defineSigner<z.infer<typeof options>>({
       get refusal() {
         return supervisor.refusal
       },
+      probeSeconds: given.probe_secs,
       async open(ref, alg, signal) {
         signal.throwIfAborted()
         const uri = parseKeyUri(ref)

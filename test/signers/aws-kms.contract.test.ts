@@ -54,7 +54,7 @@ if (region !== undefined && algs.length > 0 && [...refs.keys()].every(isJwsAlg))
   signerContract(
     `AWS KMS in ${region}`,
     async () => {
-      const options = { region, endpoint, replicas: [], deadline_ms: 2000, concurrency: 64 }
+      const options = { region, endpoint, replicas: [], deadline_ms: 2000, concurrency: 64, probe_secs: 300 }
       const provider = await kms.create(options, signerServices)
       const ref = async (alg: JwsAlg): Promise<string> => {
         const known = refs.get(alg)

@@ -14,6 +14,7 @@ export const auditProbes = (name: string, provider: SignerProvider, audit: Audit
   get refusal() {
     return provider.refusal
   },
+  probeSeconds: provider.probeSeconds,
   open: async (ref, alg, signal) => recordProbes(name, ref, await provider.open(ref, alg, signal), audit),
   ping: (signal) => provider.ping(signal),
   ...keyMakingOf(provider),

@@ -100,14 +100,20 @@ export const openRing = async (
   }
 }
 
-/** Milliseconds between probes of an active or next key. */
-const probeEveryMs = 30_000
+/** Seconds between probes of an active or next key, unless its signer says otherwise. */
+export const probeSeconds = 30
 
 const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'active' || state === 'next'
 
-/** Cheap enough to run every second: each active or next key signs a probe every 30 s. */
+/** A key that is not well is probed as often as usual, so that it is found when it recovers. */
+const isDue = ({ trust, reason, probeAge, probeSeconds: own = probeSeconds }: KeyReport): boolean => {
+  const isWell = trust === 'proved' && reason === undefined
+  return probeAge >= (isWell ? own : Math.min(own, probeSeconds)) * 1000
+}
+
+/** Cheap enough to run every second: each active or next key signs a probe every 30 s, or as its signer says. */
 export const probeKeys = async (ring: SupervisedKeyRing, signal: AbortSignal): Promise<void> => {
-  const due = ring.report().keys.filter((key) => signs(key) && key.probeAge >= probeEveryMs)
+  const due = ring.report().keys.filter((key) => signs(key) && isDue(key))
   const opened = due.filter(({ trust }) => trust !== 'unopened')
   await Promise.all([...new Set(opened.map(({ signer }) => signer))].map((signer) => ring.probe(signal, signer)))
 }

@@ -99,11 +99,15 @@ const describeGaps = (intervals: readonly SigningInterval[]): readonly string[] 
     return [`no key signs ${purpose} with ${alg} ${span}`]
   })
 
-/** When two keys end together, there is no second key to fail over to at that time. */
+/** When two keys end together, there may be no second key to fail over to at that time. */
 const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: number): readonly string[] => {
-  const ending = keys.filter((key) => fits(key, need) && key.notAfter > now && key.notAfter < Infinity)
+  const fitting = keys.filter((key) => fits(key, need))
+  const ending = fitting.filter((key) => key.notAfter > now && key.notAfter < Infinity)
+  const leavesTwo = (at: number): boolean => fitting.filter((key) => isActive(key, at)).length > 1
   return ending.flatMap((key, index) => {
-    const other = ending.slice(index + 1).find(({ notAfter }) => Math.abs(notAfter - key.notAfter) < hour)
+    const other = ending
+      .slice(index + 1)
+      .find(({ notAfter }) => Math.abs(notAfter - key.notAfter) < hour && !leavesTwo(Math.max(notAfter, key.notAfter)))
     return other === undefined ? [] : [`${key.kid} and ${other.kid} stop signing within an hour of each other`]
   })
 }

@@ -6,6 +6,8 @@ import { dayMs, replicaSilenceMs, type ReplicaReport, type Slot, type SlotKey, t
 export const announcementMs = 3_600_000
 /** Milliseconds in which a replica that has just started reports what it publishes. */
 const reportingMs = 60_000
+/** Milliseconds for which any key is announced that relying parties have to know. */
+export const leastAnnouncementMs = announcementMs + reportingMs
 /** Milliseconds after a planned time from which a slot counts as overdue. */
 const graceMs = 600_000
 
@@ -65,12 +67,11 @@ export const plannedEnd = ({ rotate }: Slot, { not_before }: SlotKey): number =>
   (not_before ?? 0) + rotate.every_days * dayMs
 
 /** Milliseconds for which a waiting key must have been announced before it signs. */
-const announcement = (slot: Slot, record: SlotRecord, situation: Situation): number => {
-  const least = announcementMs + reportingMs
-  if (record.request !== undefined) return least
+export const announcement = (slot: Slot, record: SlotRecord, situation: Situation): number => {
+  if (record.request !== undefined) return leastAnnouncementMs
   if (signingKey(record) !== undefined || situation.othersSign)
-    return Math.max(slot.rotate.announce_days * dayMs, least)
-  return situation.firstStart ? 0 : least
+    return Math.max(slot.rotate.announce_days * dayMs, leastAnnouncementMs)
+  return situation.firstStart ? 0 : leastAnnouncementMs
 }
 
 /** The time from which `key` may sign, or undefined while replicas are waited for. */
@@ -104,7 +105,7 @@ const withdrawStep = (record: SlotRecord): NextStep | undefined => {
 }
 
 /** Whether a waiting key is what the configuration asks for now. */
-const isCurrent = ({ alg, signer, purposes }: Slot, key: SlotKey): boolean =>
+export const isCurrent = ({ alg, signer, purposes }: Slot, key: SlotKey): boolean =>
   key.alg === alg && key.signer === signer && isDeepStrictEqual(key.purposes, purposes)
 
 const prepareStep = (slot: Slot, record: SlotRecord, situation: Situation): NextStep | undefined => {

@@ -1,5 +1,5 @@
 import type { RecordStore } from '../../storage/ports.js'
-import { newSlotRecord, type SlotRecord } from './slot.js'
+import { newSlotRecord, type ReplicaReport, type SlotRecord } from './slot.js'
 
 /** Milliseconds for which a lease holds: longer than a token takes to make an RSA key. */
 export const leaseMs = 120_000
@@ -21,6 +21,17 @@ export const readSlots = async (store: RecordStore<SlotRecord>): Promise<Readonl
   for (let after: string | undefined; ;) {
     const page = await store.list(after, 100)
     for (const { id, record } of page) found.set(id, record)
+    after = page.at(-1)?.id
+    if (after === undefined || page.length < 100) return found
+  }
+}
+
+/** Reads the report of every replica that has not been forgotten. Throws `Unavailable`. */
+export const readReports = async (store: RecordStore<ReplicaReport>): Promise<readonly ReplicaReport[]> => {
+  const found: ReplicaReport[] = []
+  for (let after: string | undefined; ;) {
+    const page = await store.list(after, 100)
+    found.push(...page.map(({ record }) => record))
     after = page.at(-1)?.id
     if (after === undefined || page.length < 100) return found
   }

@@ -36,6 +36,7 @@ export const kmsProvider = async (
       endpoint,
       deadline_ms: 2000,
       concurrency: 64,
+      probe_secs: 300,
       ...options,
       replicas: replicas.map((region) => ({ region, endpoint })),
     },
