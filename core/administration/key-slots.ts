@@ -13,6 +13,7 @@ import {
   type SlotKey,
   type SlotRecord,
 } from '../keys/slots/slot.js'
+import { withoutDelay, withoutRequest } from '../keys/slots/take-step.js'
 import { findNearMiss } from '../near-miss.js'
 import { change, isRefusal, type Administration, type Operator, type Refusal } from './administration.js'
 
@@ -26,6 +27,9 @@ const unknownSlot = (config: Config, name: string): Refusal<'unknown'> => {
 
 const findSlot = (config: Config, name: string): Slot | undefined => slotsOf(config).find(({ slot }) => slot === name)
 
+const withoutLease = ({ lease: _lease, ...record }: SlotRecord): SlotRecord => record
+const withoutReleased = ({ released: _released, ...record }: SlotRecord): SlotRecord => record
+
 /**
  * Changes the record of a slot beside the process that has its lease. The fence grows, so a step under way, which was
  * chosen without this change, is not recorded; the next holder of the lease finds what it did.
@@ -38,8 +42,7 @@ const changeRecord = async <R extends Refusal>(
   collections(stores).keySlots.update<SlotRecord | R>(slot, (current = newSlotRecord(slot, clock())) => {
     const decided = decide(current)
     if (isRefusal(decided)) return { result: decided }
-    const { lease: _lease, ...rest } = decided
-    const record: SlotRecord = { ...rest, fence: current.fence + 1, changed_at: clock() }
+    const record: SlotRecord = { ...withoutLease(decided), fence: current.fence + 1, changed_at: clock() }
     return { result: record, write: { record } }
   })
 
@@ -137,8 +140,7 @@ const adoptFixed = async (
       ...{ number, kid, alg, signer, purposes, name: ref, ref, step: 'signing', attempts: 0, thumbprint, jwk },
       ...{ planned_at: now, ...published, not_before: beginOf(slot, entry, publication, now) },
     }
-    const { released: _released, ...record } = current
-    return { ...record, keys: [key, ...current.keys] }
+    return { ...withoutReleased(current), keys: [key, ...current.keys] }
   })
   return isRefusal(result) ? result : { adopted: 'fixed' }
 }
@@ -153,8 +155,10 @@ const adoptFound = async (administration: Administration, slot: Slot, kid: strin
     const known = current.keys.find((key) => key.kid === kid)
     if (known !== undefined) {
       if (known.step !== 'planned' || known.attempts > 0) return { refused: 'known' }
-      const { delay: _delay, ...record } = current
-      return { ...record, keys: current.keys.map((key) => (key === known ? { ...key, attempts: 1 } : key)) }
+      return {
+        ...withoutDelay(current),
+        keys: current.keys.map((key) => (key === known ? { ...key, attempts: 1 } : key)),
+      }
     }
     if (number < current.next_number) return { refused: 'used' }
     const { alg, signer, purposes } = slot
@@ -175,7 +179,7 @@ const resume = async (
 ): Promise<Adopted | AdoptRefusal | undefined> => {
   const known = await collections(administration.stores).keySlots.find(slot)
   if (known?.released !== true || signingKey(known)?.kid !== kid) return undefined
-  const result = await changeRecord<AdoptRefusal>(administration, slot, ({ released: _released, ...record }) => record)
+  const result = await changeRecord<AdoptRefusal>(administration, slot, withoutReleased)
   return isRefusal(result) ? result : { adopted: 'resumed' }
 }
 
@@ -249,8 +253,8 @@ export const releaseSlot = async (
   if (slot === undefined) return unknownSlot(config, name)
   return change(administration, by, { action: 'key.release', slot: name }, async () => {
     const record = await changeRecord<Refusal<'empty'>>(administration, name, (current) => {
-      const { request: _request, delay: _delay, ...rest } = current
-      return signingKey(current) === undefined ? { refused: 'empty' } : { ...rest, released: true }
+      if (signingKey(current) === undefined) return { refused: 'empty' }
+      return { ...withoutRequest(withoutDelay(current)), released: true }
     })
     return isRefusal(record) ? record : { entries: fixedEntries(config, slot, record, clock()) }
   })

@@ -1,14 +1,8 @@
 import { isoTime } from '../clock.js'
-import type { Config } from '../../config/schema.js'
-import { collections } from '../collections/collections.js'
-import { findMissingStore } from '../collections/stores.js'
 import { planKeys, type KeyPlan } from '../keys/lifecycle/plan.js'
-import { readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
 import { expandSlots, slotsOf } from '../keys/slots/expand-slots.js'
-import type { ReplicaReport, SlotRecord } from '../keys/slots/slot.js'
-import { readReports, readSlots } from '../keys/slots/slot-store.js'
-import { Unavailable } from '../unavailable.js'
-import { readDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import { readDeployment, type DeploymentOptions } from './deployment.js'
+import { readKnownKeys } from './known-keys.js'
 import { heading, print, printError, printJson } from './output.js'
 import { forecastInJson, forecastSlots, planWithSlots, printForecast } from './plan-slots.js'
 import { printTable } from './table.js'
@@ -17,36 +11,6 @@ export interface PlanKeysOptions extends DeploymentOptions {
   readonly json?: true
   /** How far ahead slots are planned. */
   readonly months: number
-}
-
-/** What the records store has about keys. */
-export interface KnownKeys {
-  readonly publications: KeyPublications
-  readonly slots: ReadonlyMap<string, SlotRecord>
-  readonly reports: readonly ReplicaReport[]
-}
-
-const none: KnownKeys = { publications: new Map(), slots: new Map(), reports: [] }
-
-/** The plan does not need a store, but is more precise with one. Before the first start nothing was published. */
-export const readKnownKeys = async (config: Config): Promise<KnownKeys> => {
-  if ((await findMissingStore(config)) !== undefined) return none
-  try {
-    return await withStores(config, async (stores) => {
-      const { publications, keySlots, replicas } = collections(stores)
-      return {
-        publications: await readPublications(publications),
-        slots: await readSlots(keySlots),
-        reports: await readReports(replicas),
-      }
-    })
-  } catch (error) {
-    if (!(error instanceof Unavailable)) throw error
-    printError(`warning: ${error.component}: ${error.message}: the publication times of the keys are unknown`)
-    // Without them, the plan cannot tell what a reload will refuse.
-    process.exitCode = 1
-    return none
-  }
 }
 
 /** Implements `signet keys plan`. The exit code is 1 when there is a warning, or a slot is overdue. */
@@ -60,7 +24,7 @@ export const printPlan = async (options: PlanKeysOptions): Promise<void> => {
     if (plan.warnings.length > 0) process.exitCode = 1
     return options.json ? printJson(toJson(plan)) : printTables(plan, now)
   }
-  const forecast = await forecastSlots(config, known, options, now)
+  const forecast = await forecastSlots(config, known, { file: options.config, months: options.months }, now)
   const plan = planWithSlots(config, known, forecast, now)
   if (plan.warnings.length > 0 || forecast.slots.some(({ overdue }) => overdue !== undefined)) process.exitCode = 1
   if (options.json) return printJson({ ...toJson(plan), ...forecastInJson(forecast) })

@@ -20,7 +20,7 @@ import { newSlotRecord, type Slot, type SlotRecord } from '../keys/slots/slot.js
 import { isObject } from '../json.js'
 import { loadModules } from '../modules/load-modules.js'
 import { bad, heading, print } from './output.js'
-import type { KnownKeys, PlanKeysOptions } from './plan-keys.js'
+import type { KnownKeys } from './known-keys.js'
 import { printTable } from './table.js'
 
 interface SlotForecast {
@@ -80,7 +80,7 @@ const forecastSlot = (
 export const forecastSlots = async (
   config: Config,
   known: KnownKeys,
-  { config: file, months: count }: PlanKeysOptions,
+  { file, months: count }: { readonly file: string; readonly months: number },
   now: number,
 ): Promise<Forecast> => {
   const bounds = monthsFrom(now, count)

@@ -32,6 +32,7 @@ import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { closeGeneration, openGeneration, type Generation, type GenerationSources } from './generation.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { observeKeys } from './instruments/key-metrics.js'
+import { observeSlots } from './instruments/slot-metrics.js'
 import {
   observeCertificates,
   observeDeployment,
@@ -42,7 +43,7 @@ import { observeStatusLists } from './instruments/status-list-metrics.js'
 import { traceSignatures } from './instruments/traced.js'
 import type { HostProcess } from './process.js'
 import { createReload } from './reload.js'
-import { createSlotSource } from './slot-source.js'
+import { createSlotSource, type SlotSource } from './slot-source.js'
 import { createSlotLook, watchSlots } from './watch-slots.js'
 import { wire, wireGeneration } from './wiring.js'
 
@@ -139,7 +140,7 @@ const registerLive = (
 }
 
 /** Observes what belongs to the issuer, for the current generation. */
-const observeIssuer = (process: HostProcess, get: Resolve, current: () => Generation): void => {
+const observeIssuer = (process: HostProcess, get: Resolve, current: () => Generation, slots: SlotSource): void => {
   const inForce = () => current().checked.config
   const metrics = metricsOf(inForce().issuer, process.metrics)
   observeRateLimits(metrics, get(tokens.rateLimits))
@@ -148,6 +149,7 @@ const observeIssuer = (process: HostProcess, get: Resolve, current: () => Genera
   observeDeployment(metrics, inForce)
   observeCertificates(metrics, inForce)
   observeKeys(metrics, () => current().ring.report(), process.clock)
+  observeSlots(metrics, slots, inForce)
 }
 
 const keyCheck = (current: () => Generation): HealthCheck => {
@@ -233,7 +235,7 @@ export const openIssuer = async (
   // A key is not published unless its publication can be stored.
   await ledger.publish(generation)
   await generation.reconcileAccounts()
-  observeIssuer(process, resolve, current)
+  observeIssuer(process, resolve, current, slots)
   const { reload, refreshKeys } = createReload({
     reopenAudit: () => process.auditFile.reopen(),
     sources,

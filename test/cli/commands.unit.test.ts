@@ -78,7 +78,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
     [['ch'], ['check']],
     [
       ['keys', ''],
-      ['list', 'plan', 'strays', 'create', '--help'],
+      ['list', 'plan', 'strays', 'create', 'rotate', 'adopt', 'release', '--help'],
     ],
     [['keys', 'create', '--s'], ['--signer']],
     [

@@ -5,7 +5,12 @@ import type { Metrics, Observation } from '../../observe/metrics.js'
 
 const day = 86_400_000
 
-const gauge = (name: string, help: string, labels: readonly string[], read: Observation['read']): Observation => ({
+export const gauge = (
+  name: string,
+  help: string,
+  labels: readonly string[],
+  read: Observation['read'],
+): Observation => ({
   type: 'gauge',
   name,
   help,

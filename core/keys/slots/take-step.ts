@@ -41,8 +41,8 @@ const withKey = (record: SlotRecord, number: number, more: Partial<SlotKey>): Sl
   keys: record.keys.map((key) => (key.number === number ? { ...key, ...more } : key)),
 })
 
-const withoutDelay = ({ delay: _delay, ...record }: SlotRecord): SlotRecord => record
-const withoutRequest = ({ request: _request, ...record }: SlotRecord): SlotRecord => record
+export const withoutDelay = ({ delay: _delay, ...record }: SlotRecord): SlotRecord => record
+export const withoutRequest = ({ request: _request, ...record }: SlotRecord): SlotRecord => record
 
 /** Calls the backend, which has a limited time and never keeps the lease. */
 const ask = <T>(

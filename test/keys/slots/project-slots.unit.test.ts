@@ -107,8 +107,8 @@ it('what will be given up or was withdrawn stays in the backend, and a released 
   const foreign = key(3, { step: 'published', signer: 'local' })
   const gone = key(0, { kid: 'es-0', step: 'withdrawn', ended_at: now - dayMs })
   const destroyed = key(4, { step: 'destroyed' })
-  const unmade: SlotKey = { ...key(5, { step: 'abandoned', attempts: 0 }) }
-  const { ref: _ref, ...never } = unmade
+  const withoutRef = ({ ref: _ref, ...unmade }: SlotKey): SlotKey => unmade
+  const never = withoutRef(key(5, { step: 'abandoned', attempts: 0 }))
   const keys = project(slot({ destroy_after_days: 30 }), [gone, present, foreign, destroyed, never])
   expect(keys.filter(({ expected }) => !expected).map(({ kid }) => kid)).toEqual(['es-0', 'es-3', 'es-1'])
   expect(days(keys[0]!.removed_at)).toBe(59)
