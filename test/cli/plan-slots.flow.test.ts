@@ -19,7 +19,10 @@ it('keys plan shows who signs in the year ahead, what signers hold, and what is 
   const plan = (...more: string[]) => cli.run(['keys', 'plan', '--config', 'slots.yaml', ...more])
   const service = await cli.serve(['start', '--config', 'slots.yaml'])
   await expect
-    .poll(async () => JSON.parse((await plan('--json')).stdout).slots[0].keys.map(({ step }: { step: string }) => step))
+    .poll(
+      async () => JSON.parse((await plan('--json')).stdout).slots[0].keys.map(({ step }: { step: string }) => step),
+      { timeout: 30_000 },
+    )
     .toEqual(expect.arrayContaining(['signing', 'published', 'expected']))
   service.child.kill('SIGTERM')
   expect(await service.ended).toBe(0)

@@ -15,7 +15,7 @@ const key = (number: number, step: SlotKey['step'], more: Partial<SlotKey> = {})
   ...{ number, kid: `es-${number}`, alg: 'ES256', signer: 'hsm', purposes: ['access_token'], name: `n-${number}` },
   ...{ step, attempts: 1, planned_at: now, ...more },
 })
-const situation: Situation = { now, replicas: [], othersSign: true, firstStart: false, retention: () => 0 }
+const situation: Situation = { now, readAt: now, replicas: [], othersSign: true, firstStart: false, retention: () => 0 }
 
 /** The values of a slot with this record, by the metric's name and its labels but `slot`. */
 const measure = (more: Partial<SlotRecord>, of = config): Record<string, number> => {
