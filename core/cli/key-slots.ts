@@ -52,7 +52,7 @@ export const rotate = async (options: RotateOptions): Promise<void> => {
     printError('warning: the file still has an entry of this key: remove it, and reload with --force')
   if (json) return printJson({ slot, state: 'requested', compromised })
   print(
-    `Requested the next key of ${slot}. The service begins within five seconds; signet keys plan shows how far it is.`,
+    `Requested the next key of ${slot}. The service begins within five seconds, or a minute after its start; signet keys plan shows how far it is.`,
   )
 }
 

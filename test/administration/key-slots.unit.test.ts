@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { adoptKey, releaseSlot, rotateSlot } from '../../core/administration/key-slots.js'
+import { expandSlots } from '../../core/keys/slots/expand-slots.js'
 import { dayMs, newSlotRecord, overlapMs, type SlotKey, type SlotRecord } from '../../core/keys/slots/slot.js'
 import { takeLease, writeStep } from '../../core/keys/slots/slot-store.js'
 import { openTestAdministration, operator, testNow, type TestAdministration } from '../support/administration.js'
@@ -183,6 +184,9 @@ describe('releasing a slot', () => {
     const record = await stored.keySlots.find('es')
     expect(record).toMatchObject({ released: true, keys })
     expect(record).not.toHaveProperty('request')
+    // The keys stay in service while the file still has the slot.
+    const kept = expandSlots(administration.config.keys, new Map([['es', record!]])).map(({ kid }) => kid)
+    expect(kept).toEqual(expect.arrayContaining(['es-3', 'es-2', 'es-1']))
   })
 
   it('is undone by adopting the key that signs', async () => {
