@@ -8,12 +8,13 @@ import {
   type Signer,
   type SignerProvider,
 } from '../../core/api/signer.js'
+import { patiently } from './key-calls.js'
 import { aliasOf } from './key-reference.js'
 import { nameOfCause } from './kms-errors.js'
 import { openKmsRegion, type KmsRegion } from './kms-region.js'
 import { inTurn, openKmsSigner, type Regions } from './open-kms-signer.js'
 import type { CallLimits } from './pinned-key.js'
-import { createKey, deleteKey, disableKey, findKeys, inspectKey, listTagged, patiently } from './slot-keys.js'
+import { createKey, deleteKey, disableKey, findKeys, inspectKey, listTagged } from './slot-keys.js'
 
 /** With plain HTTP, anybody on the path could answer with a public key of their own. */
 const isSafeEndpoint = (text: string): boolean => {
@@ -66,14 +67,14 @@ export default defineSigner<z.infer<typeof options>>({
     const open = (of: { region?: string | undefined; endpoint?: string | undefined }): KmsRegion =>
       openKmsRegion({ ...of, concurrency, services }, deadline)
     const regions: Regions = [open(first), ...replicas.map(open)]
-    // Only an existing key can be replicated, and KMS does not show a new one everywhere at once.
+    // KMS does not show a new key everywhere at once.
     const made = new Map<string, number>()
     const remember = (arn: string): void => void made.set(arn, services.clock())
     const isNew = (ref: string): boolean => services.clock() - (made.get(ref) ?? -Infinity) < newMs
     const limited = (signal: AbortSignal): CallLimits => ({ signal, milliseconds: manageMs })
 
     const openMade = async (ref: string, alg: JwsAlg, signal: AbortSignal): Promise<Signer> => {
-      const opening = () => openKmsSigner([regions[0]], ref, alg, signal, deadline, services)
+      const opening = () => openKmsSigner(regions, ref, alg, signal, deadline, services)
       if (!isNew(ref)) return opening()
       const signer = await patiently(signal, opening)
       return Object.freeze({
@@ -98,22 +99,17 @@ export default defineSigner<z.infer<typeof options>>({
         }
       },
       create: async (name, alg, signal, tags) =>
-        createKey(
-          regions[0],
-          { alias: aliasOf(name), alg, multiRegion: replicas.length > 0, tags },
-          limited(signal),
-          remember,
-        ),
+        createKey(regions, { alias: aliasOf(name), alg, tags }, limited(signal), remember),
       async find(name, signal, tags) {
-        const found = await findKeys(regions[0], name, tags, limited(signal))
+        const found = await findKeys(regions, name, tags, limited(signal))
         if (tags !== undefined) found.forEach(remember)
         return found
       },
       list: (_prefix, deployment, signal) => listTagged(regions[0], deployment, limited(signal)),
       inspect: (ref, signal) => inspectKey(regions[0], ref, limited(signal)),
       removal: {
-        disable: (ref, signal) => disableKey(regions[0], ref, limited(signal)),
-        destroy: (ref, signal) => deleteKey(regions[0], ref, limited(signal)),
+        disable: (ref, signal) => disableKey(regions, ref, limited(signal)),
+        destroy: (ref, signal) => deleteKey(regions, ref, limited(signal)),
       },
       async [Symbol.asyncDispose]() {
         for (const of of regions) of.close()

@@ -9,6 +9,7 @@ export interface KmsQuestion {
     | 'Sign'
     | 'CreateKey'
     | 'CreateAlias'
+    | 'ReplicateKey'
     | 'ListKeys'
     | 'ListAliases'
     | 'ListResourceTags'
@@ -43,6 +44,7 @@ const permanent: ReadonlyMap<string, string> = new Map([
   ['InvalidArnException', 'it does not accept this ARN'],
   ['InvalidKeyUsageException', 'the key cannot sign with this algorithm'],
   ['AlreadyExistsException', 'the alias already exists'],
+  ['UnsupportedOperationException', 'this key cannot do that: only a multi-Region key has replicas'],
   ['TagException', 'it does not accept the tags: does a tag policy of the organization forbid them?'],
   ['TagPolicyException', 'a tag policy of the organization forbids the tags'],
   ['UnrecognizedClientException', 'it does not know the AWS access key'],
@@ -52,6 +54,7 @@ const permanent: ReadonlyMap<string, string> = new Map([
 /** What is counted rather than requested too often (developer guide, "Resource quotas"). */
 const quotas: Partial<Record<KmsQuestion['action'], string>> = {
   CreateKey: 'the account has as many keys in this region as its quota allows: delete some, or raise the quota',
+  ReplicateKey: 'the account has as many keys in a region of `replicas` as its quota allows: delete some, or raise it',
   CreateAlias: 'the key, or the account in this region, has as many aliases as its quota allows: delete some',
 }
 

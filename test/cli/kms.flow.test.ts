@@ -36,9 +36,11 @@ describe('signet keys create in AWS KMS', () => {
     return { code, key, stderr }
   }
 
-  it('creates a multi-Region key before it has replicas', async () => {
+  it('creates a multi-Region key with its replicas', async () => {
     const made = await create({ replicas: [{ region: 'eu-west-1', endpoint: double.endpoint }] })
     expect(made).toMatchObject({ code: 0, key: { signer: 'kms', ref: expect.stringMatching(/^arn:.*:key\/mrk-/) } })
+    const replica = made.key?.ref.replace(`:${doubleRegion}:`, ':eu-west-1:')
+    expect(double.keys()).toContainEqual({ arn: replica, state: 'Enabled', tags: {}, alias: 'alias/tokens' })
   })
 
   it('reports the key that was created, also when it cannot be opened', async () => {

@@ -8,7 +8,11 @@ import { signEcdsa, signPkcs1, signPss } from './sign-digest.js'
 
 /** The documented behaviour of each action that a signer uses. */
 export const actions: Readonly<Record<string, (call: ActionCall) => Promise<Body> | Body>> = {
-  DescribeKey: ({ key }) => ({ KeyMetadata: metadata(present(key)) }),
+  DescribeKey({ key }) {
+    const described = present(key)
+    if (described.creatingFor > 0 && --described.creatingFor === 0) described.state = 'Enabled'
+    return { KeyMetadata: metadata(described) }
+  },
 
   GetPublicKey({ key }) {
     const { arn, spec, usage, publicKey } = usable(present(key))
@@ -49,6 +53,12 @@ export const actions: Readonly<Record<string, (call: ActionCall) => Promise<Body
     return { KeyMetadata: metadata(key) }
   },
 
+  ReplicateKey({ keys, key, body }) {
+    const tags = checkTags(body['Tags'])
+    const replica = keys.replicate(usable(present(key)), text(body['ReplicaRegion']), { state: 'Creating', tags })
+    return { ReplicaKeyMetadata: metadata(replica), ReplicaTags: tags }
+  },
+
   ...management,
 }
 
@@ -71,7 +81,7 @@ const usable = (key: DoubleKey): DoubleKey => {
   return key
 }
 
-const metadata = ({ arn, keyId, spec, usage, state, created, multiRegion, description, origin }: DoubleKey): Body => ({
+const metadata = ({ arn, keyId, spec, usage, state, created, description, origin, ...key }: DoubleKey): Body => ({
   AWSAccountId: account,
   Arn: arn,
   KeyId: keyId,
@@ -83,8 +93,9 @@ const metadata = ({ arn, keyId, spec, usage, state, created, multiRegion, descri
   CustomerMasterKeySpec: spec,
   KeyState: state,
   KeyUsage: usage,
-  MultiRegion: multiRegion,
+  MultiRegion: key.multiRegion,
   Origin: origin,
+  ...(key.multiRegion && { MultiRegionConfiguration: { MultiRegionKeyType: key.primary ? 'PRIMARY' : 'REPLICA' } }),
   ...(usage === 'SIGN_VERIFY' && { SigningAlgorithms: signingAlgorithms[spec] }),
 })
 

@@ -60,7 +60,7 @@ const trailRecord = (call: RecordedCall): Body => ({
   responseElements: null,
   requestID: call.requestID,
   eventID: randomUUID(),
-  readOnly: !/^(Create|Disable|Schedule)/.test(call.eventName),
+  readOnly: !/^(Create|Disable|Replicate|Schedule)/.test(call.eventName),
   resources: call.keyArn === undefined ? [] : [{ accountId: account, type: 'AWS::KMS::Key', ARN: call.keyArn }],
   eventType: 'AwsApiCall',
   managementEvent: true,

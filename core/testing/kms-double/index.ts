@@ -75,6 +75,11 @@ export const startKmsDouble = async ({ port = 0, pageSize = Infinity }: KmsDoubl
   const record = newCallRecord()
   const others = new Map<string, Promise<DoubleKey>>()
 
+  const present = (arn: string): DoubleKey => {
+    const key = keys.find(arn.split(':')[3] ?? '', arn)
+    if (key === undefined) throw new Error(`The double has no ${arn}.`)
+    return key
+  }
   const another = (key: DoubleKey): Promise<DoubleKey> => {
     const made = others.get(key.arn) ?? keys.create(key.spec, { region: 'nowhere' })
     others.set(key.arn, made)
@@ -141,12 +146,8 @@ export const startKmsDouble = async ({ port = 0, pageSize = Infinity }: KmsDoubl
       if (alias !== undefined) keys.alias(region, alias, arn)
       return { arn, keyId, ...(alias !== undefined && { alias }) }
     },
-    replicate: (arn, region) => keys.replicate(arn, region).arn,
-    setState(arn, state) {
-      const key = keys.find(arn.split(':')[3] ?? '', arn)
-      if (key === undefined) throw new Error(`The double has no ${arn}.`)
-      key.state = state
-    },
+    replicate: (arn, region) => keys.replicate(present(arn), region, { state: 'Enabled', tags: [] }).arn,
+    setState: (arn, state) => void (present(arn).state = state),
     hideNewKeys: keys.hideNew,
     keys: () => keys.all(),
     moveAlias: (alias, arn) => keys.moveAlias(arn.split(':')[3] ?? '', alias, arn),

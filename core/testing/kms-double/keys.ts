@@ -2,7 +2,8 @@ import { randomUUID, type KeyObject } from 'node:crypto'
 import { generateKey, signingAlgorithms, type DoubleKeySpec } from './key-material.js'
 import { KmsErrorReply } from './kms-error.js'
 
-export type KeyState = 'Enabled' | 'Disabled' | 'PendingDeletion' | 'PendingImport' | 'Unavailable' | 'Creating'
+export type KeyState =
+  'Enabled' | 'Disabled' | 'PendingDeletion' | 'PendingImport' | 'PendingReplicaDeletion' | 'Unavailable' | 'Creating'
 
 /** As requests have it. */
 export interface Tag {
@@ -17,6 +18,8 @@ export interface DoubleKey {
   readonly spec: DoubleKeySpec
   readonly usage: string
   readonly multiRegion: boolean
+  /** False for a replica of a multi-Region key. */
+  readonly primary: boolean
   readonly description: string
   readonly created: number
   readonly privateKey: KeyObject
@@ -26,6 +29,8 @@ export interface DoubleKey {
   state: KeyState
   /** Requests that still do not see the key, because it is new. */
   hiddenFor: number
+  /** Looks at a new replica until it is ready. */
+  creatingFor: number
 }
 
 export interface NewKey {
@@ -92,20 +97,36 @@ export const newKeyStore = () => {
         spec,
         usage: made.usage ?? 'SIGN_VERIFY',
         multiRegion,
+        primary: true,
         description: made.description ?? '',
         created: Date.now() / 1000,
         state: made.state ?? 'Enabled',
         origin: made.origin ?? 'AWS_KMS',
         tags: made.tags ?? [],
         hiddenFor: hideNewFor,
+        creatingFor: 0,
       })
     },
-    /** The same key material in another region (API reference, `ReplicateKey`). */
-    replicate(arn: string, region: string): DoubleKey {
-      const key = keys.get(arn)
-      if (key?.multiRegion !== true) throw new Error('Only a multi-Region key has replicas.')
-      return add({ ...key, region, arn: arn.replace(`:${key.region}:`, `:${region}:`), state: 'Enabled' })
+    /** The same key material in another region, with tags of its own (API reference, `ReplicateKey`). */
+    replicate(key: DoubleKey, region: string, { state, tags }: Pick<DoubleKey, 'state' | 'tags'>): DoubleKey {
+      if (!key.multiRegion || !key.primary)
+        throw new KmsErrorReply('UnsupportedOperationException', `${key.arn} is not a multi-Region primary key.`)
+      const arn = key.arn.replace(`:${key.region}:`, `:${region}:`)
+      if (keys.has(arn)) throw new KmsErrorReply('AlreadyExistsException', `${arn} already exists.`)
+      return add({
+        ...key,
+        region,
+        arn,
+        tags,
+        state,
+        primary: false,
+        hiddenFor: hideNewFor,
+        creatingFor: state === 'Creating' ? 2 : 0,
+      })
     },
+    /** Whether replicas of a primary key are left (developer guide, "Deleting multi-Region keys"). */
+    hasReplicas: ({ keyId, primary }: DoubleKey): boolean =>
+      primary && [...keys.values()].some((other) => other.keyId === keyId && !other.primary),
     alias(region: string, alias: string, target: string): void {
       const arn = aliasArn(region, alias)
       if (aliases.has(arn))

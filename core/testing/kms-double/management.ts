@@ -41,7 +41,8 @@ const present = (key: DoubleKey | undefined): DoubleKey => {
 /** DisableKey and ScheduleKeyDeletion refuse a key that is to be deleted ("Key states of AWS KMS keys"). */
 const changeable = (key: DoubleKey | undefined): DoubleKey => {
   const { arn, state } = present(key)
-  if (state === 'PendingDeletion') throw new KmsErrorReply('KMSInvalidStateException', `${arn} is pending deletion.`)
+  if (state === 'PendingDeletion' || state === 'PendingReplicaDeletion')
+    throw new KmsErrorReply('KMSInvalidStateException', `${arn} is pending deletion.`)
   return present(key)
 }
 
@@ -56,7 +57,9 @@ export const management: Readonly<Record<string, (call: ActionCall) => Body>> = 
         'InvalidAliasNameException',
         'Alias must start with the prefix "alias/" and not "alias/aws/"',
       )
-    keys.alias(region, name, keys.get(region, String(body['TargetKeyId'])).arn)
+    const { arn, state } = keys.get(region, String(body['TargetKeyId']))
+    if (state === 'Creating') throw new KmsErrorReply('KMSInvalidStateException', `${arn} is creating.`)
+    keys.alias(region, name, arn)
     return {}
   },
 
@@ -85,13 +88,15 @@ export const management: Readonly<Record<string, (call: ActionCall) => Body>> = 
     return {}
   },
 
-  ScheduleKeyDeletion({ key, body }) {
+  ScheduleKeyDeletion({ keys, key, body }) {
     const days = body['PendingWindowInDays'] ?? 30
     if (typeof days !== 'number' || days < 7 || days > 30)
       throw new KmsErrorReply('ValidationException', "Value at 'pendingWindowInDays' failed to satisfy constraint")
-    const { arn } = changeable(key)
-    changeable(key).state = 'PendingDeletion'
+    const scheduled = changeable(key)
+    const isWaiting = keys.hasReplicas(scheduled)
+    scheduled.state = isWaiting ? 'PendingReplicaDeletion' : 'PendingDeletion'
     const DeletionDate = (Date.now() + days * dayMs) / 1000
-    return { KeyId: arn, DeletionDate, KeyState: 'PendingDeletion', PendingWindowInDays: days }
+    const { arn, state } = scheduled
+    return { KeyId: arn, KeyState: state, PendingWindowInDays: days, ...(!isWaiting && { DeletionDate }) }
   },
 }
