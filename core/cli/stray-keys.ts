@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.js'
 import { collections } from '../collections/collections.js'
 import { findMissingStore } from '../collections/stores.js'
 import { isSlot, slotsOf } from '../keys/slots/expand-slots.js'
-import { prefixOf, type SlotKey, type SlotRecord } from '../keys/slots/slot.js'
+import { isNameOf, prefixOf, type SlotKey, type SlotRecord } from '../keys/slots/slot.js'
 import { readSlots } from '../keys/slots/slot-store.js'
 import { KeyRefused, type BackendKey, type SignerProvider } from '../keys/ports.js'
 import { loadModules } from '../modules/load-modules.js'
@@ -34,16 +34,30 @@ const readRecords = async (config: Config): Promise<Records> => {
   return withStores(config, (stores) => readSlots(collections(stores).keySlots))
 }
 
-/** The signers of slots and of the keys that slots have had, with the beginnings of their keys' names. */
-const prefixesBySigner = (config: Config, records: Records): ReadonlyMap<string, ReadonlySet<string>> => {
-  const prefixes = new Map<string, Set<string>>()
+type Slots = ReadonlySet<ReturnType<typeof slotsOf>[number]>
+
+/** The signers of slots and of the keys that slots have had, with these slots. */
+const slotsBySigner = (config: Config, records: Records): ReadonlyMap<string, Slots> => {
+  const slots = new Map<string, Set<ReturnType<typeof slotsOf>[number]>>()
   for (const slot of slotsOf(config)) {
     const before = records.get(slot.slot)?.keys.map(({ signer }) => signer) ?? []
     for (const signer of [slot.signer, ...before])
-      if (config.signers[signer] !== undefined)
-        prefixes.set(signer, (prefixes.get(signer) ?? new Set()).add(prefixOf(slot.ref)))
+      if (config.signers[signer] !== undefined) slots.set(signer, (slots.get(signer) ?? new Set()).add(slot))
   }
-  return prefixes
+  return slots
+}
+
+/** The keys with a tag of this deployment, or, where a backend has no tags, with a name that one of the slots could have made. */
+const listKeys = async (
+  list: (prefix: string) => Promise<readonly BackendKey[]>,
+  slots: Slots,
+): Promise<Iterable<BackendKey>> => {
+  const listed = new Map<string, BackendKey>()
+  for (const prefix of new Set([...slots].map(({ ref }) => prefixOf(ref))))
+    for (const key of await list(prefix))
+      if (key.tags !== undefined || [...slots].some((slot) => isNameOf(slot, key.name ?? key.ref)))
+        listed.set(key.ref, key)
+  return listed.values()
 }
 
 /** Whether the record stands for this key. One that was not made yet is known by its name, once it was tried. */
@@ -77,16 +91,15 @@ const findStrays = async (
 ): Promise<readonly StrayKey[]> => {
   const strays: StrayKey[] = []
   const recorded = [...records.values()].flatMap(({ keys }) => keys)
-  for (const [signer, prefixes] of prefixesBySigner(config, records)) {
+  for (const [signer, slots] of slotsBySigner(config, records)) {
     const provider = providers.get(signer)
-    if (provider?.list === undefined) throw new CommandFailed(`The signer ${signer} cannot list its keys.`)
+    const list = provider?.list?.bind(provider)
+    if (provider === undefined || list === undefined)
+      throw new CommandFailed(`The signer ${signer} cannot list its keys.`)
     const signal = AbortSignal.timeout(listMs)
     const fixed = await fixedRefs(config, signer, provider, signal)
     const known = recorded.filter((key) => key.signer === signer)
-    const listed = new Map<string, BackendKey>()
-    for (const prefix of prefixes)
-      for (const key of await provider.list(prefix, config.issuer, signal)) listed.set(key.ref, key)
-    for (const key of listed.values())
+    for (const key of await listKeys((prefix) => list(prefix, config.issuer, signal), slots))
       if (!fixed.has(key.ref) && !known.some((record) => isRecorded(record, key))) strays.push({ signer, ...key })
   }
   return strays

@@ -29,10 +29,12 @@ interface Scene {
   readonly signer: object
   /** How `ref` of the fixed key in the file spells the name. */
   readonly spelled?: (name: string) => string
+  /** Of the slot. */
+  readonly template?: string
 }
 
 /** A deployment with one slot and one fixed key, which share the prefix of their names. */
-const open = async ({ name, signer, spelled = (text) => text }: Scene) => {
+const open = async ({ name, signer, spelled = (text) => text, template }: Scene) => {
   const file = `${name}.yaml`
   const command = async (command: string, ...more: string[]) =>
     cli.run(['keys', command, '--config', file, ...more], { env })
@@ -44,7 +46,13 @@ const open = async ({ name, signer, spelled = (text) => text }: Scene) => {
         .replace(/^keys:\n.*\n/m, `keys:\n${keys.map((key) => `  - ${JSON.stringify(key)}\n`).join('')}`),
     )
   const fixed = { kid: 'fixed', alg: 'EdDSA', signer: 'backend', ref: spelled('signet-fixed') }
-  const slot = { slot: 'es', alg: 'EdDSA', signer: 'backend', purposes: ['id_token'] }
+  const slot = {
+    slot: 'es',
+    alg: 'EdDSA',
+    signer: 'backend',
+    purposes: ['id_token'],
+    ...(template !== undefined && { ref: template }),
+  }
   const create = async (ref: string): Promise<string> => {
     const made = await command('create', '--signer', 'backend', '--alg', 'EdDSA', '--ref', ref)
     return (parse(made.stdout) as { ref: string }[])[0]?.ref ?? made.stderr
@@ -81,6 +89,16 @@ it('in files: a key with the prefix that no record and no line of the file knows
   })
   const table = await scene.command('strays')
   expect(table).toMatchObject({ code: 1, stdout: expect.stringMatching(/^SIGNER +REF .*\nbackend +signet-es-9 /) })
+})
+
+it('in files: of a template without a beginning of its own, only names that it could have made', async () => {
+  const signer = { use: 'signers/local', options: { directory: './bare' } }
+  const scene = await open({ name: 'bare', signer, template: '{kid}' })
+  await serve(scene)
+  for (const other of ['other', 'rs-9', 'es-09', 'es-0', 'es-9.old', 'es-x']) await scene.create(other)
+  expect(await scene.strays()).toEqual({ code: 0, strays: [] })
+  await scene.create('es-9')
+  expect(await scene.strays()).toEqual({ code: 1, strays: [{ signer: 'backend', ref: 'es-9', name: 'es-9' }] })
 })
 
 it('in files: without the records it says that they are away, and calls nothing a stray', async () => {

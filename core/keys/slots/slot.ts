@@ -138,5 +138,15 @@ export const nameOf = ({ slot, ref }: Pick<Slot, 'slot' | 'ref'>, number: number
 
 export const kidOf = (slot: string, number: number): string => `${slot}-${String(number)}`
 
+/** Whether a slot's template makes this name with some number. */
+export const isNameOf = ({ slot, ref }: Pick<Slot, 'slot' | 'ref'>, name: string): boolean => {
+  const parts = ref.replaceAll('{slot}', slot).replaceAll('{kid}', `${slot}-{number}`).split('{number}')
+  const [first = ''] = parts
+  // The template may have the number more than once, and digits beside it.
+  const digits = (name.length - parts.join('').length) / (parts.length - 1)
+  const number = name.slice(first.length, first.length + digits)
+  return /^[1-9]\d{0,15}$/.test(number) && parts.join(number) === name
+}
+
 /** The part of a slot's template before its first variable, which all its names share. */
 export const prefixOf = (ref: string): string => ref.split('{', 1)[0] ?? ''
