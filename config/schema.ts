@@ -9,7 +9,6 @@ import {
   admin,
   audit,
   clients,
-  keys,
   listen,
   log,
   module,
@@ -19,6 +18,7 @@ import {
   signers,
   trustedProxies,
 } from './sections.js'
+import { keys } from './keys.js'
 import { clientCertificateHeader, mtls } from './mtls.js'
 import { registration } from './registration.js'
 import { storage } from './storage.js'

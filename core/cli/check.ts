@@ -45,7 +45,7 @@ const printSummary = (checked: CheckedConfiguration): void => {
   print(good(`${file} is in order.`))
   print(`issuer   ${issuer}`)
   print(
-    `keys     ${keys.map(({ kid, slot, alg, signer }) => `${kid ?? `slot ${slot ?? ''}`} (${alg}, ${signer})`).join(', ')}`,
+    `keys     ${keys.map(({ kid, slot, alg, signer }) => `${kid ?? `slot ${slot}`} (${alg}, ${signer})`).join(', ')}`,
   )
   print(`plugins  ${plugins.join(', ')}`)
   print(`clients  ${clients.join(', ') || 'only those in the store'}`)

@@ -1,6 +1,6 @@
 import { isoTime } from '../clock.js'
 import type { Config } from '../../config/schema.js'
-import { keyPurposes } from '../../config/sections.js'
+import { keyPurposes } from '../../config/keys.js'
 import { isRefusal, type Refusal } from '../administration/administration.js'
 import { adoptKey, releaseSlot, rotateSlot, type Adopted, type FixedEntry } from '../administration/key-slots.js'
 import { isSlot } from '../keys/slots/expand-slots.js'

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { signingAlgs } from '../../config/fields.js'
-import type { keyPurposes } from '../../config/sections.js'
+import type { keyPurposes } from '../../config/keys.js'
 import {
   algorithms,
   allAlgorithms,

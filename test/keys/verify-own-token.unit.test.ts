@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, sign as nodeSign, type KeyObject } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { keyPurposes } from '../../config/sections.js'
+import { keyPurposes } from '../../config/keys.js'
 import type { JsonObject } from '../../core/json.js'
 import type { JwsAlg } from '../../core/jose/jwk.js'
 import type { KeyRing } from '../../core/keys/ports.js'

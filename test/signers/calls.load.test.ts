@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { keyPurposes } from '../../config/sections.js'
+import { keyPurposes } from '../../config/keys.js'
 import { openKeyRing } from '../../core/keys/key-ring.js'
 import type { KeyRing, SignerProvider } from '../../core/keys/ports.js'
 import { Unavailable } from '../../core/unavailable.js'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { afterAll, describe, expect, it } from 'vitest'
-import { keyPurposes } from '../../config/sections.js'
+import { keyPurposes } from '../../config/keys.js'
 import type { SupervisedKeyRing } from '../../core/keys/key-ring.js'
 import type { JwsAlg } from '../../core/jose/jwk.js'
 import type { MadeSignature } from '../../core/keys/ports.js'

@@ -86,7 +86,10 @@ const mayBegin = (slot: Slot, record: SlotRecord, key: SlotKey, situation: Situa
 /** Whether the present key should end now. */
 const isDue = (slot: Slot, record: SlotRecord, now: number): boolean => {
   const present = signingKey(record)
-  return present === undefined || record.request !== undefined || now >= plannedEnd(slot, present)
+  if (present === undefined || now >= plannedEnd(slot, present)) return true
+  const { request } = record
+  // Another key can be withdrawn without a change.
+  return request !== undefined && (request.compromised === undefined || request.compromised === present.kid)
 }
 
 const switchStep = (slot: Slot, record: SlotRecord, situation: Situation): NextStep | undefined => {

@@ -114,6 +114,9 @@ describe('the next step of a slot', () => {
     const request = { at: now, compromised: 'es-1' }
     expect(steps(record([signing(1, 3), waiting(2)], { request }))).toBe('switch es-2')
     expect(steps(record([signing(1, 3, { not_after: now + hour }), signing(2, 0)], { request }))).toBe('withdraw es-1')
+    const retired = [signing(1, 3, { not_after: now - 1 }), signing(2, 2), waiting(3)]
+    const three = [replica('a', ['es-1', 'es-2', 'es-3'])]
+    expect(steps(record(retired, { request }), { replicas: three })).toBe('withdraw es-1')
     const next = { at: now, compromised: 'es-2' }
     expect(steps(record([signing(1, 3), waiting(2)], { request: next }))).toBe('withdraw es-2')
     expect(steps(record([signing(1, 3), key(2, { step: 'withdrawn' })], { request: next }))).toBe('plan')

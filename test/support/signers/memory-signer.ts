@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign as nodeSign, type KeyObject } from 'node:crypto'
-import { keyPurposes } from '../../../config/sections.js'
+import { keyPurposes } from '../../../config/keys.js'
 import { algorithms, keyInput } from '../../../core/jose/algorithms.js'
 import { openKeyRing, type KeyConfiguration, type KeyRingOptions } from '../../../core/keys/key-ring.js'
 import type { JwsAlg, PublicJwk } from '../../../core/jose/jwk.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { keyPurposes } from '../../../config/sections.js'
+import { keyPurposes } from '../../../config/keys.js'
 import { openKeyRing, type KeyConfiguration, type KeyRingOptions } from '../../../core/keys/key-ring.js'
 import type { KeyPurpose, MadeSignature, SigningRequest } from '../../../core/keys/ports.js'
 import { verifySignature } from '../../../core/jose/verify-signature.js'
