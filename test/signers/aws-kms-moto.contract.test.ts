@@ -1,24 +1,29 @@
 /**
- * The rules for keys of slots on a second KMS, moto, where it is installed. It is no judge of signatures: it hashes
- * digests again and lacks Ed25519.
+ * The rules for keys of slots on a second KMS, moto. It is no judge of signatures: it hashes digests again and lacks
+ * Ed25519.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, beforeAll, it, vi } from 'vitest'
 import type { SignerProvider } from '../../core/api/signer.js'
 import { signerCases } from '../../core/testing/index.js'
 import { freePort } from '../support/free-port.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { recipes } from '../support/services/recipes.js'
 import { kmsProvider } from '../support/signers/aws-kms-provider.js'
 
-const isInstalled = spawnSync('python3', ['-c', 'import moto.server']).status === 0
-
-describe.runIf(isInstalled)('keys of slots in moto', () => {
+describeWith('moto recipe', 'keys of slots in moto', () => {
   let provider: SignerProvider
   let end: () => Promise<unknown>
   beforeAll(async () => {
     const port = await freePort()
-    const server = spawn('python3', ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' })
+    const server = spawn(
+      join(recipes.moto.folder, 'venv/bin/python'),
+      ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)],
+      { stdio: 'ignore' },
+    )
     const endpoint = `http://127.0.0.1:${String(port)}`
     const signer = await kmsProvider({ endpoint })
     const { removal } = signer
@@ -36,12 +41,7 @@ describe.runIf(isInstalled)('keys of slots in moto', () => {
       server.kill('SIGKILL')
       await once(server, 'close')
     }
-    const answers = () =>
-      fetch(endpoint).then(
-        () => true,
-        () => false,
-      )
-    await expect.poll(answers, { timeout: 50_000 }).toBe(true)
+    await vi.waitFor(() => fetch(endpoint), { timeout: 50_000 })
   }, 60_000)
   afterAll(() => end())
 

@@ -83,10 +83,17 @@ const light = {
   spa: new RecipePackages('spa'),
 }
 
-/** What other tests install once: programs of examples, and the compiler of those who write plugins in TypeScript. */
+/** What other tests install once: programs of examples, a second KMS, and the compiler of those who write plugins in TypeScript. */
 const examples = {
   typescript: new RecipePackages('typescript', {
     program: { folder: 'test/support/typescript', commands: 'npm install --silent --no-package-lock' },
+  }),
+  moto: new RecipePackages('moto', {
+    debian: ['python3-venv'],
+    program: {
+      folder: 'test/support/moto',
+      commands: 'python3 -m venv venv; venv/bin/pip install --quiet -r requirements.txt',
+    },
   }),
   'handoff-spring': new RecipePackages('handoff-spring', {
     files: ['pom.xml', 'src/main/java/com/example/SignIn.java'],
