@@ -75,7 +75,7 @@ const serve = async ({ file }: { readonly file: string }) => {
   expect(await service.ended).toBe(0)
 }
 
-it('in files: a key with the prefix that no record and no line of the file knows', async () => {
+it('KR17 in files: a key with the prefix that no record and no line of the file knows', async () => {
   const scene = await open({ name: 'local', signer: { use: 'signers/local', options: { directory: './strays' } } })
   expect(await scene.command('strays')).toMatchObject({ code: 0, stdout: 'No strays.\n', stderr: '' })
   await serve(scene)
@@ -91,7 +91,7 @@ it('in files: a key with the prefix that no record and no line of the file knows
   expect(table).toMatchObject({ code: 1, stdout: expect.stringMatching(/^SIGNER +REF .*\nbackend +signet-es-9 /) })
 })
 
-it('in files: of a template without a beginning of its own, only names that it could have made', async () => {
+it('KR17 in files: of a template without a beginning of its own, only names that it could have made', async () => {
   const signer = { use: 'signers/local', options: { directory: './bare' } }
   const scene = await open({ name: 'bare', signer, template: '{kid}' })
   await serve(scene)
@@ -101,7 +101,7 @@ it('in files: of a template without a beginning of its own, only names that it c
   expect(await scene.strays()).toEqual({ code: 1, strays: [{ signer: 'backend', ref: 'es-9', name: 'es-9' }] })
 })
 
-it('in files: without the records it says that they are away, and calls nothing a stray', async () => {
+it('KR17 in files: without the records it says that they are away, and calls nothing a stray', async () => {
   await open({ name: 'away', signer: { use: 'signers/local', options: { directory: './away' } } })
   await cli.write(
     'gone.yaml',
@@ -111,7 +111,7 @@ it('in files: without the records it says that they are away, and calls nothing 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
 })
 
-it('in KMS: a key with the tags of this deployment, whatever its name', async () => {
+it('KR17 in KMS: a key with the tags of this deployment, whatever its name', async () => {
   await using double = await startKmsDouble()
   const options = { region: doubleRegion, endpoint: double.endpoint }
   const signer = { use: 'signers/aws-kms', options }
@@ -134,7 +134,7 @@ it('in KMS: a key with the tags of this deployment, whatever its name', async ()
 })
 
 describeWith('softhsm2', 'in a PKCS#11 token', () => {
-  it('a key with the prefix, also one with the label of a key of the slot', async () => {
+  it('KR17 a key with the prefix, also one with the label of a key of the slot', async () => {
     await using token = await makeToken()
     const { module, label, pin, environment } = token
     const options = { module, token: label, pin, environment }

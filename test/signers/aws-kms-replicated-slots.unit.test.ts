@@ -65,7 +65,7 @@ describe('a key of a slot with replicas', () => {
     expect(double.calls.map(({ errorCode }) => errorCode)).toContain('AlreadyExistsException')
   })
 
-  it('is unavailable while a region is away, and completed when it is back', async () => {
+  it('KR08 is unavailable while a region is away, and completed when it is back', async () => {
     const lift = double.fail({ fault: { error: 'KMSInternalException' }, region: third })
     const error = await errorOf(create())
     expect(error).toBeInstanceOf(Unavailable)
@@ -122,7 +122,7 @@ const stopped: readonly [string, FaultRule][] = [
 ]
 
 describe('a replication that stops', () => {
-  it.each(stopped)('%s is completed by the next process, with one key in each region', async (_, rule) => {
+  it.each(stopped)('KR02 %s is completed by the next process, with one key in each region', async (_, rule) => {
     double.fail(rule)
     const killed = new AbortController()
     const ended = (provider.create?.('signet-es-1', 'ES256', killed.signal, tags) ?? Promise.resolve('')).catch(String)

@@ -209,7 +209,7 @@ const stopped: readonly [string, FaultRule, 0 | 1][] = [
 ]
 
 describe('a creation that stops', () => {
-  it.each(stopped)('%s leaves at most one key, which the next process finds', async (_, rule, left) => {
+  it.each(stopped)('KR02 %s leaves at most one key, which the next process finds', async (_, rule, left) => {
     double.fail(rule)
     const killed = new AbortController()
     const ended = (provider.create?.('signet-es-1', 'ES256', killed.signal, tags) ?? Promise.resolve('')).catch(String)

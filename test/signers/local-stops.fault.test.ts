@@ -41,7 +41,7 @@ const make = (program: string, directory: string, stop: number): Promise<string>
     execFile(process.execPath, [program], { env }, (error, stdout) => resolve(error?.signal ?? stdout))
   })
 
-it('leaves one key at most and nothing beside it, wherever it was killed', async () => {
+it('KR02 leaves one key at most and nothing beside it, wherever it was killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signet-stops-'))
   const file = join(folder, 'make.mjs')
   await writeFile(file, program(pathToFileURL(join(packageRoot, 'dist/signers/local/index.js')).href))

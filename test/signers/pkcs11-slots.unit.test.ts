@@ -122,7 +122,7 @@ describeWith(['softhsm2', 'gcc'], 'the creation of a key in a PKCS#11 token', ()
     ['CKR_DEVICE_MEMORY', 'C_GenerateKeyPair return 0x31', /no space for another key pair/],
     ['CKR_SESSION_READ_ONLY', 'C_GenerateKeyPair return 0xb5', /lets this user only read/],
     ['CKR_TOKEN_WRITE_PROTECTED', 'C_GenerateKeyPair return 0xe2', /is write-protected/],
-  ])('%s: refused in words after one attempt, and nothing is there', async (code, command, why) => {
+  ])('KR10 %s: refused in words after one attempt, and nothing is there', async (code, command, why) => {
     await double.command(command)
     const before = await double.calls('C_GenerateKeyPair')
     const error = await create(provider, 'full').catch((thrown: unknown) => thrown as Error)

@@ -75,7 +75,7 @@ describe('the next step of a slot', () => {
     expect(steps(record([key(1)]), { replicas: [] })).toBeUndefined()
   })
 
-  it('announces a key when every live replica publishes it', () => {
+  it('KR05 announces a key when every live replica publishes it', () => {
     const known = record([signing(1, 3), key(2)])
     expect(steps(known)).toBe('announce es-2')
     const late = replica('b', ['es-1'])
@@ -110,7 +110,7 @@ describe('the next step of a slot', () => {
     expect(steps(record([signing(1, 3), known], { request }))).toBe('switch es-2')
   })
 
-  it('withdraws a compromised key: at once when it does not sign, and else after its successor has begun', () => {
+  it('KR12 withdraws a compromised key: at once when it does not sign, and else after its successor has begun', () => {
     const request = { at: now, compromised: 'es-1' }
     expect(steps(record([signing(1, 3), waiting(2)], { request }))).toBe('switch es-2')
     expect(steps(record([signing(1, 3, { not_after: now + hour }), signing(2, 0)], { request }))).toBe('withdraw es-1')
@@ -122,14 +122,14 @@ describe('the next step of a slot', () => {
     expect(steps(record([signing(1, 3), key(2, { step: 'withdrawn' })], { request: next }))).toBe('plan')
   })
 
-  it('gives up a waiting key that the configuration does not ask for any more', () => {
+  it('KR13 gives up a waiting key that the configuration does not ask for any more', () => {
     const changed = { ...slot, signer: 'kms' }
     expect(steps(record([signing(1, 3), waiting(2)]), {}, changed)).toBe('abandon es-2')
     expect(steps(record([signing(1, 95), waiting(2)]), {}, changed)).toBe('abandon es-2')
     expect(steps(record([signing(1, 3), waiting(2, { step: 'abandoned' })]), {}, changed)).toBe('plan')
   })
 
-  it('makes no key beyond max_keys', () => {
+  it('KR10 makes no key beyond max_keys', () => {
     const small = { ...slot, rotate: { ...slot.rotate, max_keys: 2 } }
     const retired = signing(1, 91, { not_after: now - hour / 2 })
     expect(steps(record([retired, signing(2, 0)]), {}, small)).toBeUndefined()

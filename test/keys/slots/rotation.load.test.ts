@@ -26,7 +26,7 @@ describeWith('softhsm2', 'keys that rotate themselves, in an HSM', () => {
     timeout * 2,
   )
 
-  it('move from files to an HSM and on to a KMS, and every token verifies', async () => {
+  it('KR14 move from files to an HSM and on to a KMS, and every token verifies', async () => {
     await using token = await makeToken()
     await using kms = await startKmsDouble()
     const signers = {

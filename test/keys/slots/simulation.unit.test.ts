@@ -58,8 +58,8 @@ const simulate = async (seed: number, clock: number): Promise<Simulation> => {
 
 describe('slots of keys, simulated', () => {
   it.each([
-    ['kills, pauses and outages', 0],
-    ['the same, and jumps of the clock by a year', 0.01],
+    ['KR03, KR06, KR07, KR08: kills, pauses and outages', 0],
+    ['KR09: the same, and jumps of the clock by a year', 0.01],
   ])(
     `keep their promises in ${String(seeds)} schedules of %s`,
     async (_, clock) => {

@@ -41,7 +41,7 @@ describe('slots in the configuration', () => {
       slot(),
     ],
     ['keys[2].slot: must be a name such as es: small letters, digits, - and _', slot('', 'ES')],
-  ])('%s', async (message, ...slots) => {
+  ])('KR15 %s', async (message, ...slots) => {
     expect((await problemsOf(withSlots(...slots)))[0]).toContain(message)
   })
 

@@ -107,7 +107,7 @@ describe('a step of a slot', () => {
     ])
   })
 
-  it('stops at a key that no record knows, and creates none', async () => {
+  it('KR01 stops at a key that no record knows, and creates none', async () => {
     const { provider, asked } = backendOf(new Map([['signet-ed-1', newSigner()]]))
     const room = withRecord(recordOf(key(1)), provider)
     const made = takeStep(slot, { do: 'make', key: key(1) }, room.options)
@@ -117,7 +117,7 @@ describe('a step of a slot', () => {
     expect(room.written).toEqual([])
   })
 
-  it('takes up the key of an interrupted attempt, which it looks for by its tags', async () => {
+  it('KR02 takes up the key of an interrupted attempt, which it looks for by its tags', async () => {
     const { provider, asked } = backendOf(new Map([['signet-ed-1', newSigner()]]))
     const room = withRecord(recordOf(key(1, { attempts: 1 })), provider)
     await takeStep(slot, { do: 'make', key: key(1, { attempts: 1 }) }, room.options)
@@ -125,7 +125,7 @@ describe('a step of a slot', () => {
     expect(room.record().keys).toMatchObject([{ step: 'made', ref: 'signet-ed-1', attempts: 1 }])
   })
 
-  it('creates one number three times at most', async () => {
+  it('KR11 creates one number three times at most', async () => {
     const away = () => Promise.reject(new Unavailable('signers.hsm', 'unknown', 'the answer was lost'))
     const { provider } = backendOf(new Map(), { create: away })
     const room = withRecord(recordOf(key(1)), provider)
@@ -134,7 +134,7 @@ describe('a step of a slot', () => {
     await expect(again()).rejects.toThrow('signet-ed-1 was created 3 times in hsm and is not there')
   })
 
-  it('does not count an attempt that the backend refused', async () => {
+  it('KR10 does not count an attempt that the backend refused', async () => {
     const refuse = () => Promise.reject(new KeyRefused('the token is full'))
     const room = withRecord(recordOf(key(1)), backendOf(new Map(), { create: refuse }).provider)
     const made = takeStep(slot, { do: 'make', key: key(1) }, room.options)
@@ -150,7 +150,7 @@ describe('a step of a slot', () => {
     await expect(made).rejects.toThrow('the signer hsm cannot hold keys of slots')
   })
 
-  it('proves a key by ten signatures, and refuses one that another number has', async () => {
+  it('KR16 proves a key by ten signatures, and refuses one that another number has', async () => {
     const signer = newSigner()
     let signed = 0
     const counted: Signer = { ...signer, sign: (...args) => (signed++, signer.sign(...args)) }
@@ -168,7 +168,7 @@ describe('a step of a slot', () => {
     )
   })
 
-  it('lets the present key sign for an hour more on replicas that do not know its successor yet', async () => {
+  it('KR05 lets the present key sign for an hour more on replicas that do not know its successor yet', async () => {
     const present = key(1, { step: 'signing', ref: 'r1', not_before: now - 1 })
     const next = key(2, { step: 'published', ref: 'r2' })
     const room = withRecord(recordOf(present, next), backendOf(new Map([['r2', newSigner()]])).provider)
@@ -207,7 +207,7 @@ describe('the lease of a slot', () => {
     expect((await takeLease(store, 'ed', 'b', now + 120_000))?.lease).toEqual({ holder: 'b', fence: 2 })
   })
 
-  it('lets a process that was paused meanwhile change nothing', async () => {
+  it('KR04 lets a process that was paused meanwhile change nothing', async () => {
     const { store, record } = storeOf(undefined)
     const first = await takeLease(store, 'ed', 'a', now)
     const second = await takeLease(store, 'ed', 'b', now + 120_000)
