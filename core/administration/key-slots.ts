@@ -2,7 +2,8 @@ import type { Config } from '../../config/schema.js'
 import { collections } from '../collections/collections.js'
 import { retention } from '../keys/lifecycle/open-ring.js'
 import { type KeyPublication } from '../keys/lifecycle/publications.js'
-import { isKidOf, isSlot, slotsOf, type KeyEntry } from '../keys/slots/expand-slots.js'
+import type { KeyEntry } from '../keys/lifecycle/inventory.js'
+import { isKidOf, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
 import { announcementMs, isGone, plannedEnd, signingKey } from '../keys/slots/next-step.js'
 import {
   dayMs,

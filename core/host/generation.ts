@@ -30,7 +30,8 @@ import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
 import type { Stores } from '../collections/stores.js'
 import { InFlight } from './in-flight.js'
-import { expandSlots, isSlot, slotsOf, type InventoryEntry } from '../keys/slots/expand-slots.js'
+import type { InventoryEntry } from '../keys/lifecycle/inventory.js'
+import { expandSlots, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
 import type { SlotSource } from './slot-source.js'
 
 /** What stays the same while the service runs, and what every generation is made from. */

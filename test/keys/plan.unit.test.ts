@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Config } from '../../config/schema.js'
 import { planKeys } from '../../core/keys/lifecycle/plan.js'
-import { expandSlots, type KeyEntry } from '../../core/keys/slots/expand-slots.js'
+import type { KeyEntry } from '../../core/keys/lifecycle/inventory.js'
+import { expandSlots } from '../../core/keys/slots/expand-slots.js'
 import type { KeyPublication } from '../../core/keys/lifecycle/publications.js'
 
 const now = Date.parse('2026-11-20T00:00:00Z')

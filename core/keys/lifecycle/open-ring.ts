@@ -19,7 +19,7 @@ import {
 } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
 import type { ComponentHealth } from '../../observe/health.js'
-import type { InventoryEntry } from '../slots/expand-slots.js'
+import type { InventoryEntry } from './inventory.js'
 import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
 
 /** Seconds that relying parties may cache the key set. */

@@ -7,7 +7,7 @@ import type { PublicJwk } from '../../jose/jwk.js'
 import type { KeyPurpose, KeyRing, PublishedKey } from '../ports.js'
 import { BadJwk, checkPublicJwk } from '../../jose/public-key-guard.js'
 import type { RecordStore } from '../../storage/ports.js'
-import type { InventoryEntry } from '../slots/expand-slots.js'
+import type { InventoryEntry } from './inventory.js'
 import { keySetMaxAge, retention } from './open-ring.js'
 
 /**

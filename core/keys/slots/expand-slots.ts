@@ -1,12 +1,8 @@
 import type { Config } from '../../../config/schema.js'
+import type { InventoryEntry, KeyEntry } from '../lifecycle/inventory.js'
 import { kidOf, type Slot, type SlotRecord } from './slot.js'
 
 type Entries = Config['keys']
-/** An entry of `keys` that names one key. */
-export type KeyEntry = Exclude<Entries[number], { readonly slot: string }>
-
-/** One key of the inventory, with the path of its entry in the configuration. */
-export type InventoryEntry = KeyEntry & { readonly path: string }
 
 export const isSlot = (entry: Entries[number]): entry is Slot & Exclude<Entries[number], KeyEntry> => 'slot' in entry
 
