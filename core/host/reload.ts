@@ -4,6 +4,7 @@ import { ConfigurationError, formatProblem, type Problem } from '../../config/pr
 import { findVariables } from '../../config/substitute.js'
 import type { JsonObject } from '../json.js'
 import type { Reload, ReloadRequest, ReloadResult } from '../endpoints/admin/reload.js'
+import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { revealed } from './admin-access.js'
@@ -101,6 +102,19 @@ const needsRestart = ({ restart }: ConfigChanges): readonly Problem[] =>
 
 const refused = (problems: readonly Problem[]): ReloadResult => ({ outcome: 'refused', problems })
 
+/** Says in the log what became of a reload. */
+const logged = (result: ReloadResult, log: Log): ReloadResult => {
+  if (result.outcome === 'refused') {
+    log.warn('The configuration was not reloaded', { problems: result.problems.map(formatProblem) })
+  } else if (result.outcome === 'reloaded') {
+    log.info('The configuration was reloaded', { changes: result.changes })
+    for (const { path, message } of result.forced) log.warn('A key was removed by force', { path, message })
+  } else log.info('Configuration unchanged')
+  if (result.outcome !== 'refused')
+    for (const { path, message } of result.warnings) log.warn('configuration', { path, message })
+  return result
+}
+
 /** A reload at the request of an operator, and one that only takes the keys that slots have now. */
 export interface Reloads {
   readonly reload: Reload
@@ -172,18 +186,6 @@ export const createReload = (options: ReloadOptions): Reloads => {
     }
   }
 
-  const report = (result: ReloadResult): ReloadResult => {
-    if (result.outcome === 'refused') {
-      log.warn('The configuration was not reloaded', { problems: result.problems.map(formatProblem) })
-    } else if (result.outcome === 'reloaded') {
-      log.info('The configuration was reloaded', { changes: result.changes })
-      for (const { path, message } of result.forced) log.warn('A key was removed by force', { path, message })
-    } else log.info('Configuration unchanged')
-    if (result.outcome !== 'refused')
-      for (const { path, message } of result.warnings) log.warn('configuration', { path, message })
-    return result
-  }
-
   const refreshKeys = async (): Promise<void> => {
     const running = serving()
     const next = await withSlotKeys(running, sources)
@@ -210,7 +212,7 @@ export const createReload = (options: ReloadOptions): Reloads => {
     refreshKeys: () => inTurn(refreshKeys),
     reload: async (request) => {
       try {
-        return report(await inTurn(() => reload(request)))
+        return logged(await inTurn(() => reload(request)), log)
       } catch (error) {
         if (error instanceof Unavailable) log.warn('The configuration was not reloaded', { problems: [error.message] })
         else log.error('A reload failed', {}, error)

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { ConfigurationError } from '../../config/problems.js'
+import { ConfigurationError, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
 import type { KeyPublications } from '../keys/lifecycle/publications.js'
@@ -79,8 +79,28 @@ const needsFirstKey = (record: SlotRecord | undefined): boolean =>
   record === undefined ||
   (!record.released && !record.keys.some(({ step }) => step === 'published' || step === 'signing'))
 
+/** The slots without a key for which a backend refuses to make one. */
+const findRefused = (config: Config, records: ReadonlyMap<string, SlotRecord>): readonly Problem[] =>
+  config.keys.flatMap((entry, index) => {
+    const record = isSlot(entry) ? records.get(entry.slot) : undefined
+    if (!needsFirstKey(record) || record?.delay?.refused !== true) return []
+    return [{ path: `keys[${String(index)}]`, message: record.delay.reason }]
+  })
+
+const recordNews = async (
+  { slot, step, delay: reason }: SlotNews,
+  { audit, log }: Pick<SlotSourceOptions, 'audit' | 'log'>,
+): Promise<void> => {
+  const what = { slot, step: step?.do, ...(step !== undefined && 'key' in step && { kid: step.key.kid }) }
+  if (reason !== undefined) log.warn('A slot could not take its next step', { ...what, reason })
+  await audit.record({ event: reason === undefined ? 'slot.changed' : 'slot.delayed', ...what, reason })
+}
+
+/** Each call has a deadline of its own. */
+const never = new AbortController().signal
+
 export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
-  const { clock, keySlots, replicas, audit, log, publications } = options
+  const { clock, keySlots, replicas, publications } = options
   const { monotonic = () => performance.now(), sleep = delay } = options
   const replica = randomUUID()
   let records: ReadonlyMap<string, SlotRecord> = new Map()
@@ -106,12 +126,6 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   const wasReadWithin = (milliseconds: number): boolean =>
     Math.abs(clock() - readAt.wall) < milliseconds && monotonic() - readAt.passed < milliseconds
 
-  const report = async ({ slot, step, delay: reason }: SlotNews): Promise<void> => {
-    const what = { slot, step: step?.do, ...(step !== undefined && 'key' in step && { kid: step.key.kid }) }
-    if (reason !== undefined) log.warn('A slot could not take its next step', { ...what, reason })
-    await audit.record({ event: reason === undefined ? 'slot.changed' : 'slot.delayed', ...what, reason })
-  }
-
   const workerOf = (config: Config, providers: Providers): SlotWorker => {
     if (workers?.config === config && workers.providers === providers) return workers.worker
     const fixed = new Set(config.keys.flatMap((entry) => (isSlot(entry) ? [] : [entry.kid])))
@@ -124,8 +138,8 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
       providerOf: (name) => providers.get(name),
       isTaken: (kid) => publications.has(kid) || fixed.has(kid),
       situation: (slot) => situation(config, slot),
-      report,
-      signal: AbortSignal.timeout(2 ** 31 - 1),
+      report: (news) => recordNews(news, options),
+      signal: never,
     })
     workers = { config, providers, worker }
     return worker
@@ -154,24 +168,18 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     isRecent: () => wasReadWithin(overlapMs),
     isFresh: () => wasReadWithin(replicaSilenceMs),
     async prepare(config, providers) {
-      const slots = slotsOf(config)
-      if (slots.length === 0) return
+      if (slotsOf(config).length === 0) return
       const end = monotonic() + prepareMs
       await read()
       for (;;) {
-        const empty = slots.filter(({ slot }) => needsFirstKey(records.get(slot)))
+        const empty = slotsOf(config).filter(({ slot }) => needsFirstKey(records.get(slot)))
         if (empty.length === 0) return
         await workOn(empty, config, providers, false)
         await read()
-        const refused = config.keys.flatMap((entry, index) => {
-          const record = isSlot(entry) ? records.get(entry.slot) : undefined
-          if (!needsFirstKey(record) || record?.delay?.refused !== true) return []
-          return [{ path: `keys[${String(index)}]`, message: record.delay.reason }]
-        })
+        const refused = findRefused(config, records)
         if (refused.length > 0) throw new ConfigurationError(refused)
         const waiting = empty.filter(({ slot }) => needsFirstKey(records.get(slot)))
-        if (waiting.length === 0 || monotonic() > end) return
-        if (waiting.every(({ slot }) => records.get(slot)?.delay !== undefined)) return
+        if (waiting.every(({ slot }) => records.get(slot)?.delay !== undefined) || monotonic() > end) return
         await sleep(pollMs)
       }
     },
