@@ -160,7 +160,7 @@ describe('the options', () => {
 
   it('have defaults for everything', async () => {
     expect(await kms.options?.['~standard'].validate({})).toEqual({
-      value: { replicas: [], deadline_ms: 2000, concurrency: 64 },
+      value: { replicas: [], deadline_ms: 2000, concurrency: 64, probe_secs: 300 },
     })
   })
 
