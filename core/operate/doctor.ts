@@ -14,8 +14,8 @@ import { createSubjects } from '../oauth/subjects/subjects.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import type { InventoryEntry } from '../keys/lifecycle/inventory.js'
-import { expandSlots } from '../keys/slots/expand-slots.js'
-import type { SlotRecord } from '../keys/slots/slot.js'
+import { expandSlots, slotsOf } from '../keys/slots/expand-slots.js'
+import { kidOf, type SlotRecord } from '../keys/slots/slot.js'
 import { readSlots } from '../keys/slots/slot-store.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
@@ -255,7 +255,11 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
       state: stateOf(key),
       notBefore: key.not_before ?? -Infinity,
     }))
-    const gaps = findGaps(deploymentNeeds(config), planned)
+    const first = firstKeysOf(config, slots)
+    const begun = first.map((key) => ({ ...key, state: 'active' as const, notBefore: -Infinity }))
+    const gaps = findGaps(deploymentNeeds(config), [...planned, ...begun])
+    // Before anything was published, the start holds no key back.
+    const expected = publications.size === 0 ? [...entries, ...first] : entries
     return {
       parts: everyPart,
       keys,
@@ -263,13 +267,21 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
         ...problemsOf(everyPart, keys, entries),
         ...gaps.map((gap) => ({ path: 'keys', message: `${describeGap(gap)}: the service is not ready` })),
       ],
-      warnings: [...warnings, ...planKeys(config, entries, publications, now).warnings],
+      warnings: [...warnings, ...planKeys(config, expected, publications, now).warnings],
     }
   } finally {
     // The findings are reported even if closing fails.
     await inTime('signers', () => disposables.close()).catch(() => undefined)
   }
 }
+
+/** The first keys of slots that no service has made yet: the start makes them. */
+const firstKeysOf = (config: Config, records: ReadonlyMap<string, SlotRecord>): readonly InventoryEntry[] =>
+  slotsOf(config)
+    .filter(({ slot }) => records.get(slot) === undefined)
+    .map(({ slot, alg, signer, purposes }) => ({
+      ...{ kid: kidOf(slot, 1), alg, signer, purposes: [...purposes], ref: '', allow_early: false, path: 'keys' },
+    }))
 
 const problemsOf = (
   parts: readonly Part[],

@@ -17,6 +17,7 @@ import {
 } from '../../core/api/signer.js'
 import {
   checkDirectory,
+  isMissing,
   checkRef,
   listKeyFiles,
   makeKeyFile,
@@ -83,10 +84,13 @@ export default defineSigner<z.infer<typeof options>>({
     const directory = resolve(configured)
     const loop = loopQueue(turnMs)
     const pool = poolQueue(poolWidth)
+    /** Whether a key was asked for. Until then, the directory may be one that the first key is to make. */
+    let used = false
     return {
       probeSeconds,
       async open(ref, alg, signal) {
         signal.throwIfAborted()
+        used = true
         const { keyType } = algorithms[alg]
         let privateKey = await readKeyFile(directory, ref)
         if (privateKey === undefined && create) {
@@ -100,6 +104,7 @@ export default defineSigner<z.infer<typeof options>>({
       async ping(signal) {
         signal.throwIfAborted()
         try {
+          if (!used && (await isMissing(directory))) return
           await checkDirectory(directory)
         } catch (cause) {
           throw new Unavailable('signers.local', 'no', 'The key directory cannot be used.', { cause })

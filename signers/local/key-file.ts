@@ -37,6 +37,17 @@ export const checkRef = (ref: string): void => {
   )
 }
 
+/** Whether the directory is still to be made, which the first key does. Throws `KeyRefused` and `Unavailable`. */
+export const isMissing = async (directory: string): Promise<boolean> => {
+  try {
+    await stat(directory)
+    return false
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return true
+    throw failureAt(directory, error)
+  }
+}
+
 /** Throws `KeyRefused` when others can list or change the directory, and `Unavailable` when it cannot be read. */
 export const checkDirectory = async (directory: string): Promise<void> => {
   try {

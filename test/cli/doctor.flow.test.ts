@@ -47,6 +47,23 @@ describe('signet doctor', () => {
     expect(await service.ended).toBe(0)
   })
 
+  it('finds nothing wrong with slots before the first start, and their keys after it', async () => {
+    const slots = 'keys:\n  - { slot: ed, alg: EdDSA, signer: local }\n'
+    const text = sound()
+      .replace(/^keys:\n(?: .*\n)+/m, slots)
+      .replace('./data/keys', './data/new-keys')
+    expect(text).toContain(slots)
+    await cli.write('signet.yaml', text)
+    const before = await doctor('--config', 'signet.yaml')
+    expect({ code: before.code, stderr: before.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(before.stdout).not.toContain('warning')
+    const service = await cli.serve(['start', '--config', 'signet.yaml'])
+    service.child.kill('SIGTERM')
+    await service.ended
+    const after = JSON.parse((await doctor('--json', '--config', 'signet.yaml')).stdout) as Examined
+    expect(after.keys).toMatchObject([{ kid: 'ed-1', verdict: 'ok' }])
+  })
+
   it('names each unusable key with its path, and continues', async () => {
     const keys = [
       '  - { kid: absent, alg: EdDSA, signer: strict, ref: absent }',
