@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { instant, signingAlg, text } from './fields.js'
 
-/** Everything that is signed. */
+/** The purposes for which a key may sign. */
 export const keyPurposes = [
   'access_token',
   'id_token',

@@ -7,14 +7,17 @@ import { isKidOf, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
 import { announcementMs, isGone, plannedEnd, signingKey } from '../keys/slots/next-step.js'
 import {
   dayMs,
+  endedSteps,
   nameOf,
   newSlotRecord,
   overlapMs,
+  withoutDelay,
+  withoutLease,
+  withoutRequest,
   type Slot,
   type SlotKey,
   type SlotRecord,
 } from '../keys/slots/slot.js'
-import { withoutDelay, withoutRequest } from '../keys/slots/take-step.js'
 import { findNearMiss } from '../near-miss.js'
 import { change, isRefusal, type Administration, type Operator, type Refusal } from './administration.js'
 
@@ -28,7 +31,6 @@ const unknownSlot = (config: Config, name: string): Refusal<'unknown'> => {
 
 const findSlot = (config: Config, name: string): Slot | undefined => slotsOf(config).find(({ slot }) => slot === name)
 
-const withoutLease = ({ lease: _lease, ...record }: SlotRecord): SlotRecord => record
 const withoutReleased = ({ released: _released, ...record }: SlotRecord): SlotRecord => record
 
 /**
@@ -53,9 +55,6 @@ export interface RotateInput {
   readonly compromised?: string | undefined
 }
 
-/** Steps of keys that nothing trusts any longer. */
-const ended: readonly SlotKey['step'][] = ['withdrawn', 'abandoned', 'disabled', 'destroyed']
-
 /**
  * Asks for the next key of a slot now, and for the withdrawal of a compromised one. The service takes it up within
  * five seconds. `reason` of `unknown` names a similar slot. Throws `Unavailable`.
@@ -79,7 +78,7 @@ export const rotateSlot = async (
         if (current.keys.length === 0) return { refused: 'empty' }
         const key = current.keys.find(({ kid }) => kid === compromised)
         if (compromised !== undefined && key === undefined) return { refused: 'unknown_key' }
-        if (key !== undefined && ended.includes(key.step)) return { refused: 'ended' }
+        if (key !== undefined && endedSteps.includes(key.step)) return { refused: 'ended' }
         // A withdrawal under way must not be forgotten for another one.
         const pending = current.request?.compromised
         if (pending !== undefined && compromised !== undefined && pending !== compromised) return { refused: 'busy' }
@@ -217,7 +216,7 @@ export interface FixedEntry extends Pick<SlotKey, 'kid' | 'alg' | 'signer' | 'pu
   readonly not_after?: number
 }
 
-/** What the file needs so that the keys of a slot go on without it, in the order of preference. */
+/** Returns the fixed entries that keep the keys of a slot in service without it, in the order of preference. */
 const fixedEntries = (config: Config, slot: Slot, record: SlotRecord, now: number): readonly FixedEntry[] => {
   const present = signingKey(record)
   const next = record.keys.find(({ step }) => step === 'published')

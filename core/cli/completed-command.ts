@@ -7,7 +7,7 @@ export interface Word {
 export interface CompletedOption extends Word {
   /** The short form, such as `-c`. */
   readonly short: string | undefined
-  /** What follows the option: nothing, the name of a file, one of several words, or anything. */
+  /** The kind of argument that the option takes: none, the name of a file, one of several words, or any text. */
   readonly value: 'none' | 'file' | 'any' | readonly string[]
 }
 

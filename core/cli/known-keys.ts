@@ -8,7 +8,7 @@ import { Unavailable } from '../unavailable.js'
 import { withStores } from './deployment.js'
 import { printError } from './output.js'
 
-/** What the records store has about keys. */
+/** The records of keys and slots, as the store had them. */
 export interface KnownKeys {
   readonly publications: KeyPublications
   readonly slots: ReadonlyMap<string, SlotRecord>

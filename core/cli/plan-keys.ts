@@ -9,7 +9,7 @@ import { printTable } from './table.js'
 
 export interface PlanKeysOptions extends DeploymentOptions {
   readonly json?: true
-  /** How far ahead slots are planned. */
+  /** The number of months for which slots are planned. */
   readonly months: number
 }
 

@@ -26,7 +26,7 @@ import { printTable } from './table.js'
 interface SlotForecast {
   readonly slot: Slot
   readonly record: SlotRecord
-  /** What its next key waits for, besides its time. */
+  /** The reason why its next key is not ready, if it is not. */
   readonly waits?: string
   readonly overdue?: { readonly since: number; readonly reason: string }
   readonly keys: readonly ProjectedKey[]
@@ -49,7 +49,7 @@ const readProbeSeconds = async (config: Config, file: string): Promise<(signer: 
   }
 }
 
-/** Whether the next key only waits for its time. */
+/** Returns whether the next key is ready and waits for its time alone. */
 const isReady = (record: SlotRecord, situation: Situation): boolean => {
   const [next] = waitingKeys(record)
   if (record.released === true) return true

@@ -60,7 +60,7 @@ const listKeys = async (
   return listed.values()
 }
 
-/** Whether the record stands for this key. One that was not made yet is known by its name, once it was tried. */
+/** Returns whether the record is that of this key. The name identifies a key whose creation was only attempted. */
 const isRecorded = (record: SlotKey, { ref, name, tags }: BackendKey): boolean => {
   if (record.ref !== undefined) return record.ref === ref
   if (record.step !== 'planned' || record.attempts === 0) return false

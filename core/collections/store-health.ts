@@ -39,7 +39,7 @@ export const watchStoreHealth = (readiness: Readiness, stores: Stores, clock: Cl
 export const findStoreWarnings = async (stores: Stores): Promise<ReadonlyMap<string, string>> => {
   const found = new Map<string, string>()
   for (const role of roles)
-    // Where both roles use one backend, the warning is given once.
+    // A backend that has both roles gives its warning once.
     for (const message of (await stores[role].warnings?.()) ?? [])
       if (!found.has(message)) found.set(message, `storage.${role}`)
   return found

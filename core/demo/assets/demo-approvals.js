@@ -4,7 +4,7 @@ import { element, fill, find, showLeaves, showMembers } from './demo-show.js'
 /** The interval in milliseconds. */
 const lookAgainAfter = 5000
 
-/** What a person should read first comes first; everything that is signed is shown. */
+/** Shows everything that is signed, with the parts that a person should read first at the top. */
 const showRequest = ({ client_name: name, binding_message: message, authorization_details: details = [], ...rest }) => [
   element('h4', '', element('bdi', '', name ?? rest.client_id)),
   ...(message ? [element('p', '', element('code', 'big-code', message))] : []),

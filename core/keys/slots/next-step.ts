@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KeyPurpose } from '../ports.js'
-import { dayMs, replicaSilenceMs, type ReplicaReport, type Slot, type SlotKey, type SlotRecord } from './slot.js'
+import {
+  dayMs,
+  endedSteps,
+  replicaSilenceMs,
+  type ReplicaReport,
+  type Slot,
+  type SlotKey,
+  type SlotRecord,
+} from './slot.js'
 
 /** Milliseconds for which relying parties may cache the key set. */
 export const announcementMs = 3_600_000
@@ -103,7 +111,7 @@ const switchStep = (slot: Slot, record: SlotRecord, situation: Situation): NextS
 /** A compromised key that does not sign is withdrawn at once; one that signs is withdrawn after its successor began. */
 const withdrawStep = (record: SlotRecord): NextStep | undefined => {
   const key = record.keys.find(({ kid }) => kid === record.request?.compromised)
-  if (key === undefined || ['withdrawn', 'abandoned', 'disabled', 'destroyed'].includes(key.step)) return undefined
+  if (key === undefined || endedSteps.includes(key.step)) return undefined
   return key === signingKey(record) ? undefined : { do: 'withdraw', key }
 }
 

@@ -6,7 +6,7 @@ import { expandSlots, isSlot } from './expand-slots.js'
 import type { Situation } from './next-step.js'
 import type { ReplicaReport, Slot, SlotRecord } from './slot.js'
 
-/** What the records store has about keys. */
+/** The records on which the situation of a slot depends. */
 export interface KnownSlots {
   readonly records: ReadonlyMap<string, SlotRecord>
   readonly reports: readonly ReplicaReport[]

@@ -1,5 +1,5 @@
 import type { RecordStore } from '../../storage/ports.js'
-import { newSlotRecord, type ReplicaReport, type SlotRecord } from './slot.js'
+import { newSlotRecord, withoutLease, type ReplicaReport, type SlotRecord } from './slot.js'
 
 /** Milliseconds for which a lease holds: longer than a token takes to make an RSA key. */
 export const leaseMs = 120_000
@@ -79,7 +79,5 @@ export const writeStep = async (
 export const releaseLease = (store: RecordStore<SlotRecord>, slot: string, { holder, fence }: Lease): Promise<void> =>
   store.update(slot, (current) => {
     if (current?.fence !== fence || current.lease?.holder !== holder) return { result: undefined }
-    const record = { ...current }
-    delete record.lease
-    return { result: undefined, write: { record } }
+    return { result: undefined, write: { record: withoutLease(current) } }
   })

@@ -5,7 +5,7 @@ import type { RecordStore } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
 import { KeyRefused } from '../ports.js'
 import { nextStep, signingKey, type NextStep, type Situation } from './next-step.js'
-import { newSlotRecord, type ReplicaReport, type Slot, type SlotRecord } from './slot.js'
+import { newSlotRecord, withoutDelay, type ReplicaReport, type Slot, type SlotRecord } from './slot.js'
 import { LeaseLost, releaseLease, takeLease, writeStep, type Lease } from './slot-store.js'
 import { SlotStopped, takeStep, type StepOptions } from './take-step.js'
 
@@ -126,18 +126,14 @@ export const createSlotWorker = (options: SlotWorkerOptions): SlotWorker => {
     replicas: readonly ReplicaReport[],
     patient: boolean,
   ): Promise<SlotRecord | undefined> => {
-    const { delay, ...eager } = known
-    const record = patient || delay?.retry_at === undefined ? known : eager
-    if (nextStep(slot, record, situation(slot, replicas)) === undefined) return undefined
+    // A start does not wait for the time of the next attempt.
+    const eager = (record: SlotRecord): SlotRecord =>
+      patient || record.delay?.retry_at === undefined ? record : withoutDelay(record)
+    if (nextStep(slot, eager(known), situation(slot, replicas)) === undefined) return undefined
     const taken = await takeLease(store, slot.slot, holder, clock())
     if (taken === undefined) return undefined
     try {
-      if (!patient && taken.record.delay?.retry_at !== undefined) {
-        const again = { ...taken.record }
-        delete again.delay
-        return await advance(slot, { ...taken, record: again }, replicas, patient)
-      }
-      return await advance(slot, taken, replicas, patient)
+      return await advance(slot, { ...taken, record: eager(taken.record) }, replicas, patient)
     } catch (error) {
       // Whoever holds it now goes on, and this process reads the result at its next look.
       if (error instanceof LeaseLost) return undefined

@@ -89,18 +89,25 @@ export interface RotationRequest {
 export interface SlotRecord {
   readonly slot: string
   readonly fence: number
-  lease?: { readonly holder: string; readonly until: number }
+  readonly lease?: { readonly holder: string; readonly until: number }
   /** The number of the next key. It only grows. */
   readonly next_number: number
   /** In the order of their numbers. */
   readonly keys: readonly SlotKey[]
-  delay?: SlotDelay
+  readonly delay?: SlotDelay
   readonly request?: RotationRequest
   /** True when an operator has taken the keys back into the file. */
   readonly released?: boolean
   /** When a step was last written. */
   readonly changed_at: number
 }
+
+export const withoutLease = ({ lease: _lease, ...record }: SlotRecord): SlotRecord => record
+export const withoutDelay = ({ delay: _delay, ...record }: SlotRecord): SlotRecord => record
+export const withoutRequest = ({ request: _request, ...record }: SlotRecord): SlotRecord => record
+
+/** The steps of keys that nothing trusts any longer. */
+export const endedSteps: readonly SlotStep[] = ['withdrawn', 'abandoned', 'disabled', 'destroyed']
 
 export const newSlotRecord = (slot: string, now: number): SlotRecord => ({
   slot,

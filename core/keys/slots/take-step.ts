@@ -5,7 +5,16 @@ import { Unavailable } from '../../unavailable.js'
 import { KeyRefused, type KeyTags, type Signer, type SignerProvider } from '../ports.js'
 import { newProbe } from '../probe.js'
 import type { NextStep } from './next-step.js'
-import { kidOf, nameOf, overlapMs, type Slot, type SlotKey, type SlotRecord } from './slot.js'
+import {
+  kidOf,
+  nameOf,
+  overlapMs,
+  withoutDelay,
+  withoutRequest,
+  type Slot,
+  type SlotKey,
+  type SlotRecord,
+} from './slot.js'
 
 /** Calls of `create` for one number. Each may have left a key behind that nobody can see yet. */
 const mostAttempts = 3
@@ -40,9 +49,6 @@ const withKey = (record: SlotRecord, number: number, more: Partial<SlotKey>): Sl
   ...record,
   keys: record.keys.map((key) => (key.number === number ? { ...key, ...more } : key)),
 })
-
-export const withoutDelay = ({ delay: _delay, ...record }: SlotRecord): SlotRecord => record
-export const withoutRequest = ({ request: _request, ...record }: SlotRecord): SlotRecord => record
 
 /** Calls the backend, which has a limited time and never keeps the lease. */
 const ask = <T>(
