@@ -13,14 +13,18 @@ export const keyPurposes = [
   'status_list',
   'client_authentication',
   'handoff',
+  'audit',
 ] as const
+
+/** What a key signs that names no purposes. Keys for auditors are named, so that no token is signed with them unawares. */
+export const defaultPurposes = keyPurposes.filter((purpose) => purpose !== 'audit')
 
 const purposes = z
   .array(z.enum(keyPurposes))
   .min(1, 'must name at least one purpose')
   .transform((named) => keyPurposes.filter((purpose) => named.includes(purpose)))
-  .prefault([...keyPurposes])
-  .describe('What the key signs and verifies, and nothing else.')
+  .prefault([...defaultPurposes])
+  .describe('What the key signs and verifies, and nothing else. Default: all but `audit`.')
 
 const keySigner = text.describe('A name of `signers`.')
 const keyAlg = signingAlg.describe('The algorithm of its signatures.')

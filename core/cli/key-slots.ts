@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isoTime } from '../clock.js'
 import type { Config } from '../../config/schema.js'
-import { keyPurposes } from '../../config/keys.js'
+import { defaultPurposes } from '../../config/keys.js'
 import { isRefusal, type Refusal } from '../administration/administration.js'
 import { adoptKey, releaseSlot, rotateSlot, type Adopted, type FixedEntry } from '../administration/key-slots.js'
 import { isSlot } from '../keys/slots/expand-slots.js'
@@ -89,7 +90,7 @@ const notReleased = { unknown, empty: 'The slot has no key that signs.' } as con
 
 const toYaml = ({ purposes, not_before, not_after, ...entry }: FixedEntry) => ({
   ...entry,
-  ...(purposes.length < keyPurposes.length && { purposes }),
+  ...(!isDeepStrictEqual(purposes, defaultPurposes) && { purposes }),
   ...(not_before !== undefined && { not_before: isoTime(not_before) }),
   ...(not_after !== undefined && { not_after: isoTime(not_after) }),
 })

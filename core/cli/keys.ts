@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isoTime } from '../clock.js'
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { readConfig } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
-import { keyPurposes } from '../../config/keys.js'
+import { defaultPurposes, keyPurposes } from '../../config/keys.js'
 import { loadModules } from '../modules/load-modules.js'
 import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
@@ -12,7 +13,7 @@ import { expandSlots, slotsOf, waits } from '../keys/slots/expand-slots.js'
 import type { SlotRecord } from '../keys/slots/slot.js'
 import { readKnownKeys } from './known-keys.js'
 import { stateAt } from '../keys/key-states.js'
-import { KeyRefused, type SignerProvider } from '../keys/ports.js'
+import { KeyRefused, type KeyPurpose, type SignerProvider } from '../keys/ports.js'
 import { newProbe } from '../keys/probe.js'
 import { explainKeyError } from '../keys/open-keys.js'
 import type { JwsAlg } from '../jose/jwk.js'
@@ -55,9 +56,14 @@ export const printKeys = async (options: ListKeysOptions): Promise<void> => {
       row.state,
       iso(row.not_before) ?? '',
       iso(row.not_after) ?? '',
-      row.purposes.length === keyPurposes.length ? 'all' : row.purposes.join(' '),
+      describePurposes(row.purposes),
     ]),
   )
+}
+
+const describePurposes = (purposes: readonly KeyPurpose[]): string => {
+  if (purposes.length === keyPurposes.length) return 'all'
+  return isDeepStrictEqual(purposes, defaultPurposes) ? 'all but audit' : purposes.join(' ')
 }
 
 export interface CreateKeyOptions extends DeploymentOptions {

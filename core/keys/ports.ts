@@ -23,6 +23,7 @@ export type KeyPurpose =
   | 'status_list'
   | 'client_authentication'
   | 'handoff'
+  | 'audit'
 
 /** One private key, wherever it is held. No type here can carry private material. */
 export interface Signer {

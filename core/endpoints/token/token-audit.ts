@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../json.js'
 import type { AuditLog } from '../../observe/audit.js'
-import type { SignatureRecord } from '../../tokens/sign-token.js'
+import type { SignatureRecord } from '../../keys/signature-record.js'
 
 /** Identifies the answer. */
 interface TokenAnswer {
