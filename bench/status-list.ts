@@ -128,6 +128,7 @@ if (isWanted('indexes')) {
     await Promise.all(Array.from({ length: 1000 }, () => nextIndex()))
   const allocation = (performance.now() - start) / 1000
   const status = createTokenStatus({
+    clock: Date.now,
     entries: backend.records('status_list_entries'),
     bits,
     nextIndex,

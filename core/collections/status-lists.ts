@@ -33,7 +33,12 @@ export const openStatusLists = (
   const nextIndex = createStatusIndexes({ lists, ids, clock, tokenSeconds })
   const revoked = here.revoked.bind(here)
   const builds = new Durations()
-  return { ids, here, builds, tokenStatus: createTokenStatus({ entries, bits, nextIndex, tokenSeconds, revoked }) }
+  return {
+    ids,
+    here,
+    builds,
+    tokenStatus: createTokenStatus({ entries, bits, nextIndex, tokenSeconds, clock, revoked }),
+  }
 }
 
 /** Opens the principals in these stores. A revocation reaches the status lists of all replicas within seconds. */

@@ -34,6 +34,8 @@ export interface Host {
   readonly reload: Reload
   /** Takes the steps of slots that are due now, as happens every five seconds anyway. Never throws. */
   readonly lookAtSlots: Issuer['lookAtSlots']
+  /** Ends what withdrawn keys have signed, as happens every five seconds anyway. Never throws. */
+  readonly endSignatures: Issuer['endSignatures']
   reopenAudit(): Promise<void>
   /**
    * Reports not ready, waits until load balancers have noticed, and finishes the requests in flight, all within
@@ -109,6 +111,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
   return {
     ...{ listening: listeners.listening, reload, reopenAudit: () => process.auditFile.reopen() },
     lookAtSlots: issuer.lookAtSlots,
+    endSignatures: issuer.endSignatures,
     async close(graceMs) {
       readiness.drain()
       // A load balancer must see this before connections are refused.

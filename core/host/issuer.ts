@@ -44,6 +44,8 @@ import { traceSignatures } from './instruments/traced.js'
 import type { HostProcess } from './process.js'
 import { createReload } from './reload.js'
 import { createSlotSource, type SlotSource } from './slot-source.js'
+import { createEndSigned } from './end-signed.js'
+import { notifyClientsOf } from './people-endpoints.js'
 import { createSlotLook, watchSlots } from './watch-slots.js'
 import { wire, wireGeneration } from './wiring.js'
 
@@ -56,6 +58,8 @@ export interface Issuer {
   /** Resolves the parts from which routes of the admin listener are made. */
   readonly resolve: Resolve
   readonly requestIds: RequestIds | undefined
+  /** Ends what withdrawn keys have signed, as happens every five seconds anyway. Never throws. */
+  readonly endSignatures: (signal: AbortSignal) => Promise<void>
   /** Takes the steps of slots that are due now, as happens every five seconds anyway. Never throws. */
   readonly lookAtSlots: () => Promise<void>
   /** Checks that the keys of the issuer can sign. */
@@ -248,9 +252,14 @@ export const openIssuer = async (
     renewCertificates,
   })
   const lookAtSlots = createSlotLook({ slots, serving: current, refreshKeys, audit, log })
+  const endSignatures = createEndSigned({
+    ...{ slots, kept: collections(stores), config: () => current().checked.config, audit, log },
+    notifyClients: notifyClientsOf(resolve),
+  })
   return {
     endpoints: liveEndpoints(() => serving),
     lookAtSlots,
+    endSignatures,
     pages: () => serving.pages,
     resolve,
     requestIds,
@@ -261,6 +270,7 @@ export const openIssuer = async (
       await recordStart(process, generation, ledger, changes)
       disposables.add(ledger.watch(current))
       disposables.add(watchSlots(lookAtSlots))
+      disposables.add(watchSlots(endSignatures))
     },
   }
 }

@@ -98,16 +98,18 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
   }
 }
 
-/** Looks at the slots at once, and then for as long as the process serves. Returns a function that stops it. */
-export const watchSlots = (look: () => Promise<void>): (() => Promise<void>) => {
+/** Works at once, and then every five seconds for as long as the process serves. Returns a function that stops it. */
+export const watchSlots = (work: (signal: AbortSignal) => Promise<void>): (() => Promise<void>) => {
+  const stopping = new AbortController()
   let busy: Promise<void> | undefined
   const begin = (): void => {
-    busy ??= look().finally(() => (busy = undefined))
+    busy ??= work(stopping.signal).finally(() => (busy = undefined))
   }
   begin()
   const timer = setInterval(begin, lookMs).unref()
   return async () => {
     clearInterval(timer)
+    stopping.abort()
     await busy
   }
 }

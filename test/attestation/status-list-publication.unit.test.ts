@@ -81,7 +81,7 @@ const startReplica = async ({ ttlSeconds = 60 } = {}) => {
     },
   })
   const status = createTokenStatus({
-    ...{ entries: backend.records<StatusEntry>('status_list_entries'), bits, tokenSeconds },
+    ...{ entries: backend.records<StatusEntry>('status_list_entries'), bits, tokenSeconds, clock },
     ...{
       nextIndex: allocator(backend.records('status_lists')),
       revoked: (list, indexes) => here.revoked(list, indexes),

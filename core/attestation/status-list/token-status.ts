@@ -1,4 +1,5 @@
 import { pageSubjectRecords, subjectRecordId } from '../../oauth/subjects/subject-records.js'
+import type { Clock } from '../../clock.js'
 import type { RecordStore } from '../../storage/ports.js'
 import type { Principal } from '../ports.js'
 import { principalDigest } from '../principal-digest.js'
@@ -8,6 +9,8 @@ import type { StatusIndex } from './indexes.js'
 /** Where the status of one attestation is, and which key it is for. Kept until the attestation expires. */
 export interface StatusEntry extends StatusIndex {
   readonly jkt: string
+  /** When it was assigned, in milliseconds since the epoch. Entries of earlier versions lack it. */
+  readonly at?: number
 }
 
 export interface TokenStatusOptions {
@@ -17,6 +20,7 @@ export interface TokenStatusOptions {
   /** Returns an unused index. Throws `Unavailable`. */
   readonly nextIndex: () => Promise<StatusIndex>
   readonly tokenSeconds: number
+  readonly clock: Clock
   /** Called with revocations made here, so that this process need not query them. */
   readonly revoked?: ((list: string, indexes: readonly number[]) => void) | undefined
 }
@@ -35,22 +39,29 @@ export interface TokenStatus {
 
 const pageSize = 500
 
-export const createTokenStatus = (options: TokenStatusOptions): TokenStatus => {
-  const { entries, bits, nextIndex, tokenSeconds, revoked } = options
-
-  const setAll = async (meant: readonly StatusEntry[]): Promise<void> => {
-    for (const list of new Set(meant.map((entry) => entry.list))) {
-      const indexes = meant.filter((entry) => entry.list === list).map(({ idx }) => idx)
-      await setBits(bits, list, indexes)
-      revoked?.(list, indexes)
-    }
+/** Revokes attestations permanently. Throws `Unavailable`; a repetition finds what is missing. */
+export const revokeEntries = async (
+  { entries, bits, revoked }: Pick<TokenStatusOptions, 'entries' | 'bits' | 'revoked'>,
+  meant: readonly { readonly id: string; readonly record: StatusEntry }[],
+): Promise<void> => {
+  const all = meant.map(({ record }) => record)
+  for (const list of new Set(all.map((entry) => entry.list))) {
+    const indexes = all.filter((entry) => entry.list === list).map(({ idx }) => idx)
+    await setBits(bits, list, indexes)
+    revoked?.(list, indexes)
   }
+  // The bits are set first, so that an entry whose bit is missing is still there.
+  await Promise.all(meant.map(({ id }) => entries.remove(id)))
+}
+
+export const createTokenStatus = (options: TokenStatusOptions): TokenStatus => {
+  const { entries, nextIndex, tokenSeconds, clock } = options
 
   return {
     async assign(principal, jkt) {
       const { list, idx } = await nextIndex()
       const id = subjectRecordId(principalDigest(principal), `${list}-${idx.toString(36)}`)
-      await entries.put(id, { list, idx, jkt }, { ttlSeconds: tokenSeconds })
+      await entries.put(id, { list, idx, jkt, at: clock() }, { ttlSeconds: tokenSeconds })
       return { list, idx }
     },
     async revoke(principal, isMeant = () => true) {
@@ -58,9 +69,10 @@ export const createTokenStatus = (options: TokenStatusOptions): TokenStatus => {
       for (let after: string | undefined; ;) {
         const page = await pageSubjectRecords(entries, owner, after, pageSize)
         const meant = page.entries.filter(({ record }) => isMeant(record.jkt))
-        await setAll(meant.map(({ record }) => record))
-        // The bits are set first, so that a repetition after an outage finds what is missing.
-        await Promise.all(meant.map(({ name }) => entries.remove(subjectRecordId(owner, name))))
+        await revokeEntries(
+          options,
+          meant.map(({ name, record }) => ({ id: subjectRecordId(owner, name), record })),
+        )
         after = page.entries.at(-1)?.name
         if (!page.more) return
       }

@@ -34,6 +34,15 @@ export interface Slot {
 export type SlotStep =
   'planned' | 'made' | 'proved' | 'published' | 'signing' | 'withdrawn' | 'abandoned' | 'disabled' | 'destroyed'
 
+/** How far the end of what a compromised key has signed has come. */
+export interface SignedEnd {
+  readonly stage: 'grants' | 'sessions' | 'attestations' | 'over'
+  /** The last record of this stage that was looked at. */
+  readonly after?: string
+  readonly people: number
+  readonly attestations: number
+}
+
 /** One key of a slot. Times are milliseconds since the epoch. What it was made with does not change. */
 export interface SlotKey {
   readonly number: number
@@ -60,6 +69,8 @@ export interface SlotKey {
   readonly not_after?: number
   /** When it was withdrawn, abandoned or disabled. */
   readonly ended_at?: number
+  /** Present from the withdrawal until everything that it signed has ended. */
+  readonly ending?: SignedEnd
 }
 
 /** Why a slot makes no progress, in words for the operator. */
@@ -104,6 +115,7 @@ export interface SlotRecord {
 
 export const withoutLease = ({ lease: _lease, ...record }: SlotRecord): SlotRecord => record
 export const withoutDelay = ({ delay: _delay, ...record }: SlotRecord): SlotRecord => record
+export const withoutEnding = ({ ending: _ending, ...key }: SlotKey): SlotKey => key
 export const withoutRequest = ({ request: _request, ...record }: SlotRecord): SlotRecord => record
 
 /** The steps of keys that nothing trusts any longer. */

@@ -11,6 +11,7 @@ import {
   overlapMs,
   withoutDelay,
   withoutRequest,
+  type SignedEnd,
   type Slot,
   type SlotKey,
   type SlotRecord,
@@ -156,6 +157,13 @@ const begin = async (key: SlotKey, before: SlotKey | undefined, options: StepOpt
   })
 }
 
+/** What the key has signed ends afterwards, page by page: there may be more of it than a lease lasts. */
+const withdraw = ({ number, not_before }: SlotKey, { write, now }: StepOptions): Promise<SlotRecord> => {
+  const ending: SignedEnd = { stage: 'grants', people: 0, attestations: 0 }
+  const withdrawn = { step: 'withdrawn', ended_at: now(), ...(not_before !== undefined && { ending }) } as const
+  return write((record) => withoutRequest(withKey(record, number, withdrawn)))
+}
+
 const remove = async (what: 'disable' | 'destroy', key: SlotKey, options: StepOptions): Promise<SlotRecord> => {
   const { write, now, signal } = options
   const { removal } = providerFor(options, key)
@@ -185,7 +193,7 @@ export const takeStep = (slot: Slot, step: NextStep, options: StepOptions): Prom
     case 'switch':
       return begin(step.key, step.before, options)
     case 'withdraw':
-      return write((record) => withoutRequest(withKey(record, step.key.number, { step: 'withdrawn', ended_at: now() })))
+      return withdraw(step.key, options)
     case 'abandon':
       return write((record) => withoutDelay(withKey(record, step.key.number, { step: 'abandoned', ended_at: now() })))
     case 'disable':

@@ -74,6 +74,8 @@ export interface TestServer extends AsyncDisposable {
   readonly directory: string
   /** Lets slots of keys take the steps that are due by the clock of the test. */
   lookAtSlots(): Promise<void>
+  /** Ends what withdrawn keys have signed. */
+  endSignatures(signal: AbortSignal): Promise<void>
   /** The audit log so far. */
   audit(): Promise<readonly Json[]>
 }
@@ -110,6 +112,7 @@ export const prepareDeployment = async (options: TestServerOptions = {}): Promis
         admin: host.listening.admin,
         origin: host.listening.public,
         lookAtSlots: host.lookAtSlots,
+        endSignatures: host.endSignatures,
         directory,
         async audit() {
           const text = await readFile(join(directory, 'audit.jsonl'), 'utf8')

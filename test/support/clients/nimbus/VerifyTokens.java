@@ -1,0 +1,58 @@
+import com.nimbusds.jose.JOSEObjectType;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.source.ImmutableJWKSet;
+import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
+import com.nimbusds.jose.proc.JWSVerificationKeySelector;
+import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
+import com.nimbusds.jwt.proc.DefaultJWTProcessor;
+import com.nimbusds.oauth2.sdk.util.JSONObjectUtils;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Date;
+import java.util.List;
+import java.util.Set;
+import net.minidev.json.JSONObject;
+
+/**
+ * Verifies tokens, each with the key set that a relying party has and at its time. A line of standard input is a key set, or
+ * `{token, key_set, now}` with the number of a key set and seconds since the epoch. Standard output gets how many were verified.
+ */
+public final class VerifyTokens {
+  public static void main(String[] arguments) throws Exception {
+    var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    List<JWKSet> keySets = new ArrayList<>();
+    int verified = 0;
+    for (String line; (line = input.readLine()) != null; ) {
+      JSONObject given = JSONObjectUtils.parse(line);
+      if (given.containsKey("keys")) {
+        keySets.add(JWKSet.parse(line));
+        continue;
+      }
+      var keys = keySets.get(JSONObjectUtils.getInt(given, "key_set"));
+      var now = new Date(JSONObjectUtils.getLong(given, "now") * 1000);
+      verify(JSONObjectUtils.getString(given, "token"), keys, now);
+      verified++;
+    }
+    System.out.println(verified);
+  }
+
+  private static void verify(String token, JWKSet keys, Date now) throws Exception {
+    var processor = new DefaultJWTProcessor<SecurityContext>();
+    processor.setJWSTypeVerifier(new DefaultJOSEObjectTypeVerifier<>(new JOSEObjectType("at+jwt"), JOSEObjectType.JWT));
+    processor.setJWSKeySelector(
+        new JWSVerificationKeySelector<>(
+            Set.of(JWSAlgorithm.ES256, JWSAlgorithm.RS256), new ImmutableJWKSet<>(keys)));
+    processor.setJWTClaimsSetVerifier(
+        new DefaultJWTClaimsVerifier<SecurityContext>(null, Set.of("exp", "iat")) {
+          @Override
+          protected Date currentTime() {
+            return now;
+          }
+        });
+    processor.process(token, null);
+  }
+}
