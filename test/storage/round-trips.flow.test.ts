@@ -192,7 +192,11 @@ describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
         method: 'POST',
         body: new URLSearchParams({ grant_type: 'refresh_token', client_id: 'app', refresh_token: rotating.token }),
       }).then(async (response) => ({ response, body: (await response.json()) as Record<string, string> }))
-    expect(await costOf(asApp)).toMatchObject({ records: [...before, ['findAndModify']], ephemeral: [] })
+    // The entry is added as soon as it is known to be missing, which may be before the other answers are here.
+    const { records, ephemeral } = await costOf(asApp)
+    expect(records.flat()).toEqual([...before, ['findAndModify']].flat())
+    expect(records.length).toBeLessThanOrEqual(before.length + 1)
+    expect(ephemeral).toEqual([])
   })
 
   it('a person who is disabled gets nothing at the next request, and uses nothing up', async () => {

@@ -1,12 +1,14 @@
 // Which files run where, beside the kind in their names (CONTRIBUTING.md).
 
-/** They pack and install, restart replicas, or show the demo to a browser, for half a minute each: `npm run test:more`. */
+/** They pack and install, restart replicas, damage files, or show the demo to a browser, for half a minute each: `npm run test:more`. */
 export const slow = [
   'test/recipes/*.flow.test.ts',
   'test/cli/package.flow.test.ts',
   'test/pages/demo.browser.test.ts',
   'test/pages/demo-attestation.browser.test.ts',
   'test/http/haproxy.flow.test.ts',
+  'test/signers/pkcs11-return-codes.fault.test.ts',
+  'test/storage/damaged-store.fault.test.ts',
 ]
 
 /** Flows and races over HTTP: they run once more on MongoDB and Redis. */
@@ -33,7 +35,14 @@ const alike = {
   token: ['claim-rules', 'encrypted', 'large-claims', 'pairwise', 'resources'],
 }
 
+/** The longest of the others; the races of the stores themselves run in `npm test`. */
+const long = [
+  ...['attestation', 'clients', 'token'].map((folder) => `test/${folder}/races-http.race.test.ts`),
+  ...['authorize/back-channel', 'ciba/ping', 'registration/one-address'].map((name) => `test/${name}.flow.test.ts`),
+]
+
 /** On MongoDB and Redis they run in `npm run test:more`, and not in `npm test`. */
-export const alikeOnEveryStore = Object.entries(alike).flatMap(([folder, names]) =>
-  names.map((name) => `test/${folder}/${name}.flow.test.ts`),
-)
+export const alikeOnEveryStore = [
+  ...Object.entries(alike).flatMap(([folder, names]) => names.map((name) => `test/${folder}/${name}.flow.test.ts`)),
+  ...long,
+]
