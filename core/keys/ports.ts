@@ -71,6 +71,9 @@ export interface BackendKey {
   readonly disabled?: boolean
 }
 
+/** What a backend says of itself, in groups such as `module`, `token` and `firmware`. */
+export type BackendFacts = Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>
+
 /** One configured backend that holds keys: a KMS region, a PKCS#11 token, a directory. */
 export interface SignerProvider extends AsyncDisposable {
   /**
@@ -110,6 +113,12 @@ export interface SignerProvider extends AsyncDisposable {
    * when it could be read or was not made there, and `Unavailable`. Absent if the backend says nothing.
    */
   inspect?(ref: string, signal: AbortSignal): Promise<Readonly<Record<string, string | number | boolean>>>
+  /**
+   * What the backend says of itself, for people and auditors: which software and device hold the keys, and their
+   * versions. The same as long as nothing there changes, and no secret. Throws `KeyRefused`, `Unavailable`. Absent if
+   * the backend says nothing.
+   */
+  facts?(signal: AbortSignal): Promise<BackendFacts>
   /**
    * Makes a key that has no live signatures unusable for good, at once or in two steps: `disable` first, and `destroy`
    * days later. Both may be repeated. Absent where keys are deleted by people only. Throws `Unavailable`,

@@ -107,6 +107,11 @@ export default defineSigner<z.infer<typeof options>>({
       },
       list: (_prefix, deployment, signal) => listTagged(regions[0], deployment, limited(signal)),
       inspect: (ref, signal) => inspectKey(regions[0], ref, limited(signal)),
+      async facts() {
+        const [region, ...others] = await Promise.all(regions.map((one) => one.name()))
+        const service = { region: region ?? '', endpoint: first.endpoint ?? 'the default of the region' }
+        return { service: others.length === 0 ? service : { ...service, replicas: others.join(', ') } }
+      },
       removal: {
         disable: (ref, signal) => disableKey(regions, ref, limited(signal)),
         destroy: (ref, signal) => deleteKey(regions, ref, limited(signal)),

@@ -27,6 +27,9 @@ export const keyReference = (ref: string, firstRegion: string, region: string): 
 export const isKeyName = (ref: string): boolean =>
   arnForm.test(ref) || /^(mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.test(ref)
 
+/** The AWS account in the ARN of a key. */
+export const accountOf = (arn: string): string => arn.split(':', 5)[4] ?? ''
+
 /** The alias of a new key. Throws `KeyRefused` for a name that an alias cannot have. */
 export const aliasOf = (ref: string): string => {
   const alias = ref.startsWith('alias/') ? ref : `alias/${ref}`

@@ -1,7 +1,7 @@
 import { CreateKeyCommand, DisableKeyCommand, ScheduleKeyDeletionCommand } from '@aws-sdk/client-kms'
 import { KeyRefused, Unavailable, type BackendKey, type JwsAlg, type KeyTags } from '../../core/api/signer.js'
 import { describeKey, isNotFound, nameKey } from './key-calls.js'
-import { aliasOf, isKeyName, keyReference } from './key-reference.js'
+import { accountOf, aliasOf, isKeyName, keyReference } from './key-reference.js'
 import { replicateKey } from './key-replicas.js'
 import { findTaggedKeys, listAliases } from './key-scan.js'
 import { kmsAlgorithms } from './key-specs.js'
@@ -135,7 +135,14 @@ export const inspectKey = async (
   if (origin !== 'AWS_KMS' && origin !== 'AWS_CLOUDHSM')
     throw new KeyRefused(`${arn} has the origin ${origin}: it was not made in KMS, so it may exist elsewhere`)
   if (KeyUsage !== 'SIGN_VERIFY') throw new KeyRefused(`${arn} has the usage ${String(KeyUsage)}, not SIGN_VERIFY`)
-  return { key: arn, origin, key_spec: String(KeySpec), key_usage: KeyUsage, multi_region: MultiRegion }
+  return {
+    key: arn,
+    account: accountOf(arn),
+    origin,
+    key_spec: String(KeySpec),
+    key_usage: KeyUsage,
+    multi_region: MultiRegion,
+  }
 }
 
 /** Makes the key unusable in each region. A key that is gone, or will be, stays so. Throws like `KmsRegion.call`. */

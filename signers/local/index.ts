@@ -125,6 +125,10 @@ export default defineSigner<z.infer<typeof options>>({
         signal.throwIfAborted()
         return (await listKeyFiles(directory, prefix)).map((name) => ({ ref: name, name }))
       },
+      facts() {
+        const { node, openssl } = process.versions
+        return Promise.resolve({ directory: { path: directory }, software: { node, openssl } })
+      },
       removal: {
         // A file is as usable as it is readable, so there is nothing between a key and no key.
         disable: () => Promise.resolve(),

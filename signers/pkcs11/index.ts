@@ -12,6 +12,7 @@ import {
   type Signer,
   type SignerProvider,
 } from '../../core/api/signer.js'
+import { describeModule } from './module-file.js'
 import { supervise, type Supervisor } from './supervisor.js'
 import { keyUri, parseKeyUri, parseTokenOption, sameToken, type KeySelector } from './uri.js'
 
@@ -157,6 +158,11 @@ export default defineSigner<z.infer<typeof options>>({
         } catch (error) {
           throw withRef(ref, error)
         }
+      },
+      async facts(signal) {
+        signal.throwIfAborted()
+        const facts = await supervisor.ask({ do: 'facts' }, signal, lookMs)
+        return { ...facts, module: { ...(await describeModule(module)), ...facts['module'] } }
       },
       describe: () => {
         const names = Object.keys(environment)

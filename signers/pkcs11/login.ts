@@ -28,7 +28,8 @@ export const letLogin = (gate: Int32Array): void => {
   Atomics.notify(gate, known)
 }
 
-const said = (text: string): string => text.replace(/[ \0]+$/, '')
+/** What a token says, without the blanks that fill its fields. */
+export const said = (text: string): string => text.replace(/[ \0]+$/, '')
 
 /** The slot of the only matching token. Slot numbers may change with every start. */
 export const findSlot = (

@@ -1,4 +1,4 @@
-import type { JwsAlg, PublicJwk } from '../../core/api/signer.js'
+import type { BackendFacts, JwsAlg, PublicJwk } from '../../core/api/signer.js'
 import type { Failure } from './return-codes.js'
 import type { KeySelector, TokenSelector } from './uri.js'
 
@@ -58,7 +58,8 @@ export type LookRequest =
   | { readonly do: 'list'; readonly prefix: string }
   | { readonly do: 'inspect'; readonly key: KeySelector }
 
-export type ControlRequest = OpenRequest | CreateRequest | LookRequest | { readonly do: 'ping' }
+export type ControlRequest =
+  OpenRequest | CreateRequest | LookRequest | { readonly do: 'facts' } | { readonly do: 'ping' }
 
 /** Answers of a session: for `open` the public key, for `create` the URI and what else the key may be used for. */
 export interface ControlResults {
@@ -67,6 +68,7 @@ export interface ControlResults {
   find: { readonly token: TokenSelector; readonly keys: readonly KeySelector[] }
   list: { readonly token: TokenSelector; readonly keys: readonly KeySelector[] }
   inspect: Readonly<Record<string, boolean | 'unknown'>>
+  facts: BackendFacts
   ping: null
 }
 

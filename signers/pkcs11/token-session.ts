@@ -3,6 +3,7 @@ import type { Handle, PKCS11 } from 'pkcs11js'
 import type { PublicJwk } from '../../core/api/signer.js'
 import { countKeys, findKey, isSameHalf, makeKey, rephrase, type FoundKey } from './key-objects.js'
 import { findSlot, login } from './login.js'
+import { readFacts } from './token-facts.js'
 import { checkMakes, findWay, type SigningWay } from './mechanisms.js'
 import type {
   ChildOptions,
@@ -198,6 +199,7 @@ export const openTokenSession = (context: SessionContext): TokenSession => {
     control(request) {
       if (request.do === 'create') return create(state, request)
       if (request.do === 'ping') return recovering(state, (current) => ping(state.lib, current))
+      if (request.do === 'facts') return recovering(state, () => readFacts(state.lib, state.slot))
       return request.do === 'open' ? openKey(state, request) : look(state, request)
     },
     close: () => close(state),

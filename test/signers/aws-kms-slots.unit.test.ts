@@ -1,7 +1,7 @@
 /** What keys of slots need of KMS: names, tags, listing, removal; and what a stop between two calls leaves. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { KeyRefused, Unavailable, type KeyTags, type SignerProvider } from '../../core/api/signer.js'
-import { startKmsDouble, type FaultRule, type KmsDouble } from '../../core/testing/kms-double/index.js'
+import { doubleRegion, startKmsDouble, type FaultRule, type KmsDouble } from '../../core/testing/kms-double/index.js'
 import { errorOf, kmsProvider, never } from '../support/signers/aws-kms-provider.js'
 
 const tags: KeyTags = { deployment: 'https://id.example/~täst@1', slot: 'es', kid: 'es-1' }
@@ -118,10 +118,21 @@ describe('a key of a slot in KMS', () => {
     ])
   })
 
+  it('is in a region at an endpoint, which the provider names', async () => {
+    expect(await provider.facts?.(never)).toEqual({ service: { region: doubleRegion, endpoint: double.endpoint } })
+  })
+
   it('says where it was made; imported material is refused', async () => {
     const arn = await create()
     expect(await provider.inspect?.(arn, never)).toEqual({
-      ...{ key: arn, origin: 'AWS_KMS', key_spec: 'ECC_NIST_P256', key_usage: 'SIGN_VERIFY', multi_region: false },
+      ...{
+        key: arn,
+        account: arn.split(':')[4],
+        origin: 'AWS_KMS',
+        key_spec: 'ECC_NIST_P256',
+        key_usage: 'SIGN_VERIFY',
+        multi_region: false,
+      },
     })
     const { arn: imported } = await double.createKey('ECC_NIST_P256', { origin: 'EXTERNAL' })
     await expect(provider.inspect?.(imported, never)).rejects.toThrow(/origin EXTERNAL: it was not made in KMS/)

@@ -1,4 +1,6 @@
 /** What keys of slots need of a PKCS#11 token: names, listing, attributes; and what an interrupted creation leaves. */
+import { createHash } from 'node:crypto'
+import { readFileSync, realpathSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { KeyRefused, Unavailable, type SignerProvider } from '../../core/api/signer.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -82,6 +84,22 @@ describeWith(['softhsm2', 'opensc'], 'a key of a slot in a PKCS#11 token', () =>
       { ref: (await find(provider, 'many-69'))[0], name: 'many-69' },
     ])
     expect(await provider.list?.('nothing', 'https://id.example', never)).toEqual([])
+  })
+
+  it('is in a token that says what it is, behind a library whose file is known by its digest', async () => {
+    const sha256 = createHash('sha256').update(readFileSync(token.module)).digest('hex')
+    const version = expect.stringMatching(/^\d+\.\d+$/)
+    expect(await provider.facts?.(never)).toEqual({
+      module: {
+        ...{ path: realpathSync(token.module), sha256, manufacturer: 'SoftHSM', version, cryptoki: version },
+        description: expect.stringContaining('PKCS11'),
+      },
+      token: {
+        ...{ label: token.label, serial: await token.serial(), model: 'SoftHSM v2' },
+        manufacturer: 'SoftHSM project',
+      },
+      firmware: { hardware: version, firmware: version },
+    })
   })
 
   it('says that it was made in the token and cannot leave it', async () => {

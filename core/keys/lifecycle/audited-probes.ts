@@ -27,6 +27,7 @@ const keyMakingOf = (provider: SignerProvider): Partial<SignerProvider> => ({
   ...(provider.find && { find: provider.find.bind(provider) }),
   ...(provider.list && { list: provider.list.bind(provider) }),
   ...(provider.inspect && { inspect: provider.inspect.bind(provider) }),
+  ...(provider.facts && { facts: provider.facts.bind(provider) }),
   ...(provider.removal && { removal: provider.removal }),
 })
 

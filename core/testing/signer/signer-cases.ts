@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
 import { algorithms, allAlgorithms, keyTypes } from '../../jose/algorithms.js'
 import { signatureLength, type JwsAlg } from '../../jose/jwk.js'
 import { checkPublicJwk } from '../../jose/public-key-guard.js'
@@ -115,6 +115,21 @@ const generalCases = (alg: JwsAlg): readonly SignerCase[] => [
   {
     name: 'answers a ping',
     run: ({ provider }) => provider.ping(never),
+  },
+  {
+    name: 'says the same of its backend each time, in groups of plain values, if it says anything',
+    async run({ provider }) {
+      if (provider.facts === undefined) return
+      const facts = await provider.facts(never)
+      notEqual(Object.keys(facts).length, 0)
+      for (const [group, values] of Object.entries(facts)) {
+        notEqual(Object.keys(values).length, 0, `its group ${group} is empty`)
+        for (const [name, value] of Object.entries(values))
+          ok(['string', 'number', 'boolean'].includes(typeof value), `${group}.${name} is no plain value`)
+      }
+      ok(!holdsPrivateMaterial(facts))
+      deepEqual(await provider.facts(never), facts)
+    },
   },
   {
     name: 'makes at least one signature at a time',
