@@ -49,8 +49,9 @@ export const createEndPage = ({ kept, config, audit, notifyClients }: SignedByKe
     for (const { record } of page) {
       if (record.authTime * 1000 > withdrawn) continue
       if ((await findEnded(kept.revocations, record.subject))(record.authTime)) continue
-      await end(record.subject)
+      // Recorded first: an end is not repeated, so it could not be recorded later.
       await audit.record({ event: 'subject.ended', sub: record.subject, reason: 'a key was compromised', kid })
+      await end(record.subject)
       people++
     }
     return people
