@@ -62,14 +62,16 @@ const addSlotCommands = (keys: Command): void => {
     .command('rotate')
     .description('start the next key of a slot now, and withdraw a compromised one')
     .addOption(slotOption())
-    .option('--compromised <kid>', 'withdraw this key as soon as another can sign; needs --yes')
-    .option('--yes', 'confirm that tokens of the compromised key are refused')
+    .option('--compromised <kid>', 'withdraw this key as soon as another can sign, and end what it signed; needs --yes')
+    .option('--yes', 'confirm that tokens of the compromised key are refused, and people signed out')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: RotateOptions, command: Command) => {
       demand(command, 'slot')
       if (options.compromised !== undefined && options.yes !== true)
-        command.error('error: --compromised makes every token of that key invalid; confirm it with --yes')
+        command.error(
+          'error: --compromised makes every token of that key invalid and ends what it signed; confirm it with --yes',
+        )
       await (await import('./key-slots.js')).rotate(options)
     })
   keys

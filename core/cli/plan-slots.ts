@@ -16,7 +16,7 @@ import {
 } from '../keys/slots/next-step.js'
 import { projectSlot, type ProjectedKey } from '../keys/slots/project-slots.js'
 import { situationOf } from '../keys/slots/situation.js'
-import { newSlotRecord, type Slot, type SlotRecord } from '../keys/slots/slot.js'
+import { newSlotRecord, type Slot, type SlotKey, type SlotRecord } from '../keys/slots/slot.js'
 import { isObject } from '../json.js'
 import { loadModules } from '../modules/load-modules.js'
 import { bad, heading, print } from './output.js'
@@ -140,6 +140,10 @@ const describeSlot = ({ slot: { slot }, record, waits, keys }: SlotForecast): st
   return `${slot}: ${present?.kid ?? 'no key'} signs${plan}${waits === undefined ? '' : `; ${waits}`}`
 }
 
+const describeEnding = ({ kid, ending }: SlotKey): string | undefined =>
+  ending &&
+  `${kid} was withdrawn; what it signed is being ended: ${String(ending.people)} people and ${String(ending.attestations)} attestations so far`
+
 /** Prints the slots and their backends. An overdue slot is a red line. */
 export const printForecast = ({ slots, months }: Forecast, now = Date.now()): void => {
   print(heading('Slots'))
@@ -147,6 +151,7 @@ export const printForecast = ({ slots, months }: Forecast, now = Date.now()): vo
     const { slot, overdue } = one
     if (overdue === undefined) print(describeSlot(one))
     else print(bad(`${slot.slot} is overdue since ${isoTime(overdue.since)}: ${overdue.reason}`))
+    for (const ending of one.record.keys.map(describeEnding)) if (ending !== undefined) print(bad(ending))
   }
   print(`\n${heading('Keys of slots')}`)
   printTable(
