@@ -225,6 +225,7 @@ export const openIssuer = async (
   })
   const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications, slots }
   let generation = await openGeneration(checked, sources)
+  slots.followed()
   const current = () => generation
   disposables.add(() => closeGeneration(generation))
   for (const { path, message } of generation.inventory().held.map(describeHeld))

@@ -47,7 +47,9 @@ export interface SlotSource {
   readonly doubt: string | undefined
   /** Reads both again. Throws `Unavailable`. */
   read(): Promise<void>
-  /** Whether the records were read recently enough for their keys to sign: within the hour. */
+  /** Notes that this process serves the keys of the records as last read. */
+  followed(): void
+  /** Whether the keys that this process serves are recent enough to sign: those of records read within the hour. */
   isRecent(): boolean
   /**
    * Whether other replicas wait for this one, so that caches may keep its key set. A process that was paused wakes up
@@ -106,6 +108,8 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   let records: ReadonlyMap<string, SlotRecord> = new Map()
   let reports: readonly ReplicaReport[] = []
   let readAt = { wall: -Infinity, passed: -Infinity }
+  /** When the records were read whose keys are served. A replica may read them, and fail to open a key. */
+  let servedAt = readAt
   /** Since when this process has looked without a break. */
   let attentiveSince = monotonic()
   let doubt: string | undefined
@@ -123,8 +127,8 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     readAt = { wall, passed }
   }
 
-  const wasReadWithin = (milliseconds: number): boolean =>
-    Math.abs(clock() - readAt.wall) < milliseconds && monotonic() - readAt.passed < milliseconds
+  const isServedWithin = (milliseconds: number): boolean =>
+    Math.abs(clock() - servedAt.wall) < milliseconds && monotonic() - servedAt.passed < milliseconds
 
   const workerOf = (config: Config, providers: Providers): SlotWorker => {
     if (workers?.config === config && workers.providers === providers) return workers.worker
@@ -165,8 +169,11 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     },
     read,
     situation,
-    isRecent: () => wasReadWithin(overlapMs),
-    isFresh: () => wasReadWithin(replicaSilenceMs),
+    followed() {
+      servedAt = readAt
+    },
+    isRecent: () => isServedWithin(overlapMs),
+    isFresh: () => isServedWithin(replicaSilenceMs),
     async prepare(config, providers) {
       if (slotsOf(config).length === 0) return
       const end = monotonic() + prepareMs

@@ -54,6 +54,7 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
       if (!isDeepStrictEqual(expandSlots(checked.config.keys, slots.records), entries)) await refreshKeys()
       followed = { generation: serving(), versions }
     }
+    slots.followed()
     await slots.report(keysOf(serving()))
   }
 

@@ -6,7 +6,7 @@ import { CallRecord } from './call-record.js'
 import { withDeadline } from '../deadline.js'
 import { lifetimeFrom, stateAt } from './key-states.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import { KeyRefused, type KeyPurpose, type PublishedKey, type SignerProvider } from './ports.js'
+import { KeyRefused, type KeyPurpose, type KeyState, type PublishedKey, type SignerProvider } from './ports.js'
 import { probeKey } from './probe-key.js'
 import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
@@ -56,6 +56,8 @@ export interface OpenKeysOptions {
   /** Called when a key is published that was not published when the ring was opened. Returns when it may sign. */
   readonly publishedLate?: (kid: string) => number
   readonly previous?: PreviousRing | undefined
+  /** Whether a key that the backend refuses is opened later, as one whose backend does not answer. Absent: none. */
+  readonly mayBeLate?: ((kid: string, state: KeyState) => boolean) | undefined
 }
 
 export interface KeyProblem {
@@ -103,8 +105,10 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
       } catch (error) {
         key.reason = explainKeyError(error)
         const before = options.previous?.find(key)
+        const isLate = options.mayBeLate?.(key.kid, state) === true
         // A key that does not work in the previous ring either cannot be lost here.
-        if (before !== undefined && (canWait(error) || before.trust !== 'proved')) takeOver(key, before)
+        if (before !== undefined && (canWait(error) || isLate || before.trust !== 'proved')) takeOver(key, before)
+        else if (!canWait(error) && isLate) refuse(key)
         else if (!canWait(error)) problems.push({ path, message: key.reason })
       }
     }),
@@ -132,6 +136,12 @@ const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): Ri
     quarantines: 0,
     trust: 'unopened',
   }
+}
+
+/** It signs nothing until it has been opened again. */
+const refuse = (key: RingKey): void => {
+  delete key.opened
+  key.trust = 'refused'
 }
 
 const takeOver = (key: RingKey, before: Readonly<RingKey>): void => {

@@ -82,6 +82,7 @@ export const openRing = async (
     | 'previous'
     | 'isCurrent'
     | 'isFresh'
+    | 'mayBeLate'
   > = {},
 ): Promise<SupervisedKeyRing> => {
   try {

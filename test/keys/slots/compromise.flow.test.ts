@@ -1,37 +1,18 @@
 import { expect, it } from 'vitest'
-import { authorizeUrl, verifier } from '../../support/forge/mint.js'
+import { authorizeUrl } from '../../support/forge/mint.js'
 import { UserAgent } from '../../support/clients/user-agent.js'
-import type { ReloadServer } from '../../support/server/reloading.js'
-import { person, redirectUri, webClient } from '../../support/server/server.js'
+import { webClient } from '../../support/server/server.js'
 import { openTestRecords } from '../../support/stores/test-stores.js'
-import { hour, kidOfToken, look, prepareRotation, slotsIn } from './rotation.js'
+import { hour, kidOfToken, look, prepareRotation, refresh, signIn, slotsIn } from './rotation.js'
 
 const never = new AbortController().signal
-
-const ask = (server: ReloadServer, form: Record<string, string>) =>
-  fetch(`${server.issuer}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${webClient.client_id}:${webClient.client_secret}`)}` },
-    body: new URLSearchParams(form),
-  })
-
-const signIn = async (server: ReloadServer) => {
-  const browser = new UserAgent()
-  const url = authorizeUrl(server.issuer, { scope: 'openid offline_access', prompt: 'consent' })
-  const code = (await browser.authorize(url, person)).searchParams.get('code') ?? ''
-  const reply = await ask(server, {
-    ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
-  })
-  expect(reply.status).toBe(200)
-  const tokens = (await reply.json()) as { access_token: string; refresh_token: string }
-  return { browser, ...tokens }
-}
 
 it('KR90 the withdrawal of a compromised key ends the sessions and grants of its time, and none since', async () => {
   const { start, time } = await prepareRotation(slotsIn('local'))
   await using server = await start()
   await look(time, server)
-  const before = await signIn(server)
+  const browsers = { before: new UserAgent(), since: new UserAgent() }
+  const before = await signIn(server, webClient, browsers.before)
   expect(kidOfToken(before.access_token)).toBe('es-1')
   const userinfo = (token: string) =>
     fetch(`${server.issuer}/userinfo`, { headers: { authorization: `Bearer ${token}` } })
@@ -51,14 +32,14 @@ it('KR90 the withdrawal of a compromised key ends the sessions and grants of its
   await look(time, server)
   expect(await server.kids()).not.toContain('es-1')
   expect((await userinfo(before.access_token)).status).toBe(401)
-  const since = await signIn(server)
+  const since = await signIn(server, webClient, browsers.since)
 
   await server.endSignatures(never)
-  expect((await ask(server, { grant_type: 'refresh_token', refresh_token: before.refresh_token })).status).toBe(400)
+  expect((await refresh(server, webClient, before.refresh_token)).status).toBe(400)
   const silent = (browser: UserAgent) => browser.follow(authorizeUrl(server.issuer, { prompt: 'none' }))
-  expect((await silent(before.browser)).left?.searchParams.get('error')).toBe('login_required')
-  expect((await silent(since.browser)).left?.searchParams.get('code')).toBeTruthy()
-  expect((await ask(server, { grant_type: 'refresh_token', refresh_token: since.refresh_token })).status).toBe(200)
+  expect((await silent(browsers.before)).left?.searchParams.get('error')).toBe('login_required')
+  expect((await silent(browsers.since)).left?.searchParams.get('code')).toBeTruthy()
+  expect((await refresh(server, webClient, since.refresh_token)).status).toBe(200)
   const lines = await server.audit()
   expect(lines.filter(({ event }) => event === 'subject.ended')).toMatchObject([{ kid: 'es-1' }])
   expect(lines.filter(({ event }) => event === 'slot.signatures_ended')).toMatchObject([

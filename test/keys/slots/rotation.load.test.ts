@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { startKmsDouble } from '../../../core/testing/kms-double/index.js'
 import { describeWith } from '../../support/services/describe-with.js'
 import { makeToken, type SoftToken } from '../../support/signers/softhsm/token.js'
-import { days, expectPlanned, letPass, slotsIn, startTwo, timeout } from './rotation.js'
+import { verifyElsewhere } from './judges.js'
+import { Evidence, days, expectPlanned, letPass, slotsIn, startTwo, timeout } from './rotation.js'
 
 const inToken = ({ module, label, pin, environment }: SoftToken) => ({
   use: 'signers/pkcs11',
@@ -12,13 +13,16 @@ const inToken = ({ module, label, pin, environment }: SoftToken) => ({
 process.env['AWS_ACCESS_KEY_ID'] ??= 'AKIADOUBLE'
 process.env['AWS_SECRET_ACCESS_KEY'] ??= 'the double does not look at it'
 
-describeWith('softhsm2', 'keys that rotate themselves, in an HSM', () => {
+describeWith(['softhsm2', 'nimbus verifier', 'flask recipe'], 'keys that rotate themselves, in an HSM', () => {
   it(
     `change for ${String(days)} days on two replicas, and the token has those of the records and no others`,
     async () => {
       await using token = await makeToken()
       const rotating = await startTwo(slotsIn('hsm'), { hsm: inToken(token) })
-      const keys = await expectPlanned(rotating, await letPass(rotating, days))
+      const evidence = new Evidence()
+      const keys = await expectPlanned(rotating, await letPass(rotating, days, evidence))
+      const { tokens } = evidence
+      expect(await verifyElsewhere(evidence)).toEqual({ joserfc: tokens, nimbus: tokens })
       const listed = await token.tool('--list-objects', '--type', 'privkey')
       const labels = [...listed.matchAll(/label: +(\S+)/g)].map(([, label]) => label)
       expect(labels.toSorted()).toEqual(keys.map(({ name }) => name).toSorted())
@@ -34,7 +38,7 @@ describeWith('softhsm2', 'keys that rotate themselves, in an HSM', () => {
       kms: { use: 'signers/aws-kms', options: { region: 'eu-central-1', endpoint: kms.endpoint } },
     }
     const rotating = await startTwo(slotsIn('local'), signers)
-    expect(await letPass(rotating, 20)).toEqual(new Set(['es-1']))
+    expect(await letPass(rotating, 20)).toEqual(new Set(['es-1', 'rs-1', 'ed-1']))
     for (const [signer, number] of [
       ['hsm', 3],
       ['kms', 5],
@@ -42,7 +46,8 @@ describeWith('softhsm2', 'keys that rotate themselves, in an HSM', () => {
       await rotating.reconfigure((written) => ({ ...written, keys: slotsIn(signer) }))
       // The key that waited is given up, and the next one is announced before it signs.
       const seen = await letPass(rotating, 32)
-      expect(seen).toEqual(new Set([`es-${String(number - 2)}`, `es-${String(number)}`]))
+      const expected = ['es', 'rs', 'ed'].flatMap((slot) => [number - 2, number].map((one) => `${slot}-${String(one)}`))
+      expect(seen).toEqual(new Set(expected))
       const [last] = (await rotating.records()).flatMap(({ keys }) =>
         keys.filter(({ kid }) => kid === `es-${String(number)}`),
       )

@@ -40,6 +40,8 @@ export class Replica {
   readonly #world: SimulatedWorld
   entries: readonly InventoryEntry[] = []
   serves = false
+  /** Whether it reads the records, but cannot serve their keys. */
+  isStuck = false
   #source: SlotSource | undefined
   #look: (() => Promise<void>) | undefined
   #busy: Promise<void> | undefined
@@ -132,6 +134,7 @@ export class Replica {
       publications,
     })
     const refreshKeys = (): Promise<void> => {
+      if (this.isStuck) return Promise.reject(new ConfigurationError([{ path: 'keys', message: 'a key is refused' }]))
       this.entries = expandSlots(config.keys, source.records)
       for (const { kid } of this.entries) this.#publish(kid)
       return Promise.resolve()
@@ -139,6 +142,7 @@ export class Replica {
     try {
       await source.prepare(config, providers)
       await refreshKeys()
+      source.followed()
     } catch (error) {
       if (error instanceof Unavailable || error instanceof ConfigurationError) return
       throw error

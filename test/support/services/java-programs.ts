@@ -49,4 +49,7 @@ export const mongoStandIn = new JavaProgram('mongo-server', 'stores/mongo-server
 /** A FAPI 2.0 client by Nimbus' oauth2-oidc-sdk. */
 export const nimbusClient = new JavaProgram('nimbus', 'clients/nimbus', 'FapiClient')
 
-export const javaPrograms = [mongoStandIn, nimbusClient]
+/** What relying parties do with tokens, by the same library. */
+export const nimbusVerifier = new JavaProgram('nimbus-verifier', 'clients/nimbus', 'VerifyTokens')
+
+export const javaPrograms = [mongoStandIn, nimbusClient, nimbusVerifier]

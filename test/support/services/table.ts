@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { mongoStandIn, nimbusClient } from './java-programs.js'
+import { mongoStandIn, nimbusClient, nimbusVerifier } from './java-programs.js'
 import { recipes, type RecipeName } from './recipes.js'
 
 /** What tests need beside Node: a program, and the Debian packages that bring it. */
@@ -64,6 +64,7 @@ const programs = {
     instead: 'MONGODB_URI',
   },
   nimbus: { packages: ['default-jdk-headless', 'maven'], paths: [nimbusClient.classFile] },
+  'nimbus verifier': { packages: ['default-jdk-headless', 'maven'], paths: [nimbusVerifier.classFile] },
   redis: { packages: ['redis-server'], paths: ['/usr/bin/redis-server'], instead: 'REDIS_URI' },
 } as const satisfies Record<string, Service>
 

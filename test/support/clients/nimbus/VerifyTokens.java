@@ -1,12 +1,11 @@
-import com.nimbusds.jose.JOSEObjectType;
-import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSVerifier;
+import com.nimbusds.jose.crypto.ECDSAVerifier;
+import com.nimbusds.jose.crypto.Ed25519Verifier;
+import com.nimbusds.jose.crypto.RSASSAVerifier;
 import com.nimbusds.jose.jwk.JWKSet;
-import com.nimbusds.jose.jwk.source.ImmutableJWKSet;
-import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
-import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jwt.SignedJWT;
 import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
-import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import com.nimbusds.oauth2.sdk.util.JSONObjectUtils;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -41,18 +40,21 @@ public final class VerifyTokens {
   }
 
   private static void verify(String token, JWKSet keys, Date now) throws Exception {
-    var processor = new DefaultJWTProcessor<SecurityContext>();
-    processor.setJWSTypeVerifier(new DefaultJOSEObjectTypeVerifier<>(new JOSEObjectType("at+jwt"), JOSEObjectType.JWT));
-    processor.setJWSKeySelector(
-        new JWSVerificationKeySelector<>(
-            Set.of(JWSAlgorithm.ES256, JWSAlgorithm.RS256), new ImmutableJWKSet<>(keys)));
-    processor.setJWTClaimsSetVerifier(
-        new DefaultJWTClaimsVerifier<SecurityContext>(null, Set.of("exp", "iat")) {
-          @Override
-          protected Date currentTime() {
-            return now;
-          }
-        });
-    processor.process(token, null);
+    var jwt = SignedJWT.parse(token);
+    var key = keys.getKeyByKeyId(jwt.getHeader().getKeyID());
+    JWSVerifier verifier =
+        switch (jwt.getHeader().getAlgorithm().getName()) {
+          case "ES256" -> new ECDSAVerifier(key.toECKey());
+          case "RS256" -> new RSASSAVerifier(key.toRSAKey());
+          case "EdDSA" -> new Ed25519Verifier(key.toOctetKeyPair());
+          default -> throw new IllegalArgumentException("another algorithm: " + jwt.getHeader());
+        };
+    if (!jwt.verify(verifier)) throw new IllegalStateException("the signature of " + key.getKeyID() + " is wrong");
+    new DefaultJWTClaimsVerifier<SecurityContext>(null, Set.of("exp", "iat")) {
+      @Override
+      protected Date currentTime() {
+        return now;
+      }
+    }.verify(jwt.getJWTClaimsSet(), null);
   }
 }
