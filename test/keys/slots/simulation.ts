@@ -272,19 +272,14 @@ export class Simulation implements SimulatedWorld {
     for (let step = 0; step < steps; step++) {
       if (this.chance(faults.store)) this.storeAway = !this.storeAway
       if (this.chance(faults.backend)) this.backendAway = !this.backendAway
-      // Without this fault, earlier seeds stay what they were.
-      for (const replica of faults.stuck > 0 ? this.#replicas : [])
-        if (this.chance(faults.stuck)) replica.isStuck = !replica.isStuck
+      if (faults.stuck > 0) for (const replica of this.#replicas) replica.isStuck = this.chance(faults.stuck)
       if (this.chance(faults.clock)) this.now += (this.pick(2) === 0 ? 1 : -1) * 365 * day
       await this.step()
     }
     this.calm = true
     this.storeAway = false
     this.backendAway = false
-    for (const replica of this.#replicas) {
-      replica.isStuck = false
-      replica.resume()
-    }
+    for (const replica of this.#replicas) replica.resume()
   }
 
   async step(): Promise<void> {
