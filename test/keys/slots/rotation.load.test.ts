@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { startMoto } from '../../support/signers/moto.js'
 import { startKmsDouble } from '../../../core/testing/kms-double/index.js'
 import { describeWith } from '../../support/services/describe-with.js'
 import { makeToken, type SoftToken } from '../../support/signers/softhsm/token.js'
@@ -66,5 +67,19 @@ describe('keys that rotate themselves, in a KMS', () => {
       await expectPlanned(rotating, await letPass(rotating, days))
     },
     timeout * 2,
+  )
+})
+
+describeWith('moto recipe', 'keys that rotate themselves, in moto', () => {
+  it(
+    'change for a quarter on two replicas; those for EdDSA, which moto lacks, are in files',
+    { timeout: 300_000 },
+    async () => {
+      await using moto = await startMoto()
+      const options = { region: 'eu-central-1', endpoint: moto.endpoint }
+      const keys = slotsIn('kms').map((slot) => (slot['slot'] === 'ed' ? { ...slot, signer: 'local' } : slot))
+      const rotating = await startTwo(keys, { kms: { use: 'signers/aws-kms', options } })
+      await expectPlanned(rotating, await letPass(rotating, 92), 92)
+    },
   )
 })
