@@ -200,6 +200,7 @@ export const rateLimits = z
     documents: ofAddress(600_000).describe(
       'For discovery, `/jwks.json`, `/trust-bundle.json`, `/status-lists/…`, `/` and assets together.',
     ),
+    key_log: ofAddress(6000).describe('Of [`/keys/log/…`](signers.md#the-key-log).'),
     refused: z
       .strictObject({
         address_per_minute: perMinute(6000, most).describe(

@@ -36,7 +36,7 @@ const chapters: Readonly<Record<string, readonly string[]>> = {
   ],
   'Sessions and pages': ['session_ttl_secs', 'account_page', 'ui'],
   'Clients and accounts': ['clients', 'accounts', 'registration'],
-  'Keys and modules': ['signers', 'keys', 'plugins'],
+  'Keys and modules': ['signers', 'keys', 'key_log', 'plugins'],
   Storage: ['storage'],
   Attestation: ['attestation'],
   'Rate limits': ['rate_limits'],

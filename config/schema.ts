@@ -184,6 +184,12 @@ export const configObject = z.strictObject({
     'Backends that hold keys. You choose the name: lower-case letters, digits, `-`, `_`. See [signers.md](signers.md).',
   ),
   keys: keys.describe('The inventory, in order of preference. At least one.'),
+  key_log: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Keeps a public [log of keys](signers.md#the-key-log) below `/keys/log`. It needs a key for `EdDSA` with the purpose `audit`.',
+    ),
   plugins: z.array(module).default([]).describe('The plugins to load. See [plugins.md](plugins.md).'),
   storage: storage.describe('See [storage.md](storage.md).'),
   clients: clients.describe(

@@ -90,4 +90,19 @@ const keyForAnyClient: Rule = ({ config, registries, warn, isValid }) => {
   warn(['keys'], 'no key signs ID tokens with RS256, which many clients expect (OpenID Connect Core §15.1)')
 }
 
-export const keyRules: readonly Rule[] = [keysAndSigners, keysForAlgorithms, keysForSignedRequests, keyForAnyClient]
+/** Verifiers of the log know Ed25519 alone (https://c2sp.org/signed-note). */
+const keyForKeyLog: Rule = ({ config, report, isValid }) => {
+  if (config.key_log !== true || !isValid('keys', 'issuer')) return
+  if (!config.keys?.some((key) => key?.alg === 'EdDSA' && key.purposes?.includes('audit')))
+    report(['key_log'], 'needs a key with `alg: EdDSA` and `purposes: [audit]` that signs the log: add one to `keys`')
+  if (config.issuer?.includes('+'))
+    report(['key_log'], 'cannot name a log of this issuer: the name of a log has no plus sign')
+}
+
+export const keyRules: readonly Rule[] = [
+  keysAndSigners,
+  keysForAlgorithms,
+  keysForSignedRequests,
+  keyForKeyLog,
+  keyForAnyClient,
+]

@@ -36,6 +36,7 @@ import {
 } from '../storage/counted-collections.js'
 import type { Quota } from '../storage/quotas.js'
 import type { KeyPublication } from '../keys/lifecycle/publications.js'
+import type { KeyLogRecord } from '../keys/log/head.js'
 import type { ReplicaReport, SlotRecord } from '../keys/slots/slot.js'
 import type { QuotaName } from './quotas.js'
 import type { Stores } from './stores.js'
@@ -69,6 +70,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     recoveryLinks: records.records<RecoveryLink>('recovery_links'),
     recoverySessions: records.records<RecoverySession>('recovery_sessions'),
     publications: records.records<KeyPublication>('key_publications'),
+    keyLog: records.records<KeyLogRecord>('key_log'),
     keySlots: records.records<SlotRecord>('key_slots'),
     replicas: records.records<ReplicaReport>('replicas'),
     sessionIndex: records.records<SessionEntry>('session_index'),

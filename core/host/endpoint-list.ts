@@ -19,6 +19,7 @@ import { cibaEndpoints, createCibaEndpoints } from './ciba-endpoints.js'
 import { createDemoPaymentEndpoint, demoEndpoints } from '../demo/payment.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
+import { createKeyLogEndpoints, keyLogEndpoints } from './public-key-log.js'
 import { accountEndpoints, createAccountEndpoints } from './account-endpoints.js'
 import {
   createDeviceEndpoints,
@@ -50,6 +51,7 @@ export const declarations: readonly Limited[] = Object.values({
   ...statusListEndpoints,
   ...trustBundleEndpoints,
   ...registrationEndpoints,
+  ...keyLogEndpoints,
 })
 
 /** Creates the endpoints of one generation that its configuration and plugins call for. */
@@ -87,6 +89,7 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
     others.push(...listed(trustBundleEndpoints, createTrustBundleEndpoints(get)))
   if (get(tokens.options).demo?.device) others.push(...listed(demoEndpoints, { demoPayment: createDemoPayment(get) }))
   if (registration.mode !== 'off') others.push(...listed(registrationEndpoints, createRegistrationEndpoints(get)))
+  if (get(tokens.config).key_log) others.push(...listed(keyLogEndpoints, createKeyLogEndpoints(get)))
   const served = [...Object.values(machineEndpoints), ...others]
   return [...listed(machineEndpoints, createMachineEndpoints(get, served)), ...others]
 }

@@ -32,6 +32,7 @@ import type { Stores } from '../collections/stores.js'
 import { InFlight } from './in-flight.js'
 import type { InventoryEntry } from '../keys/lifecycle/inventory.js'
 import { expandSlots, isSlot, slotsOf } from '../keys/slots/expand-slots.js'
+import type { KeyLogFollower } from '../keys/log/follow-keys.js'
 import type { SlotSource } from './slot-source.js'
 
 /** What stays the same while the service runs, and what every generation is made from. */
@@ -45,6 +46,8 @@ export interface GenerationSources {
   /** The publications of keys by `kid`. Keys that are published later are added. */
   readonly publications: Map<string, KeyPublication>
   readonly slots: SlotSource
+  /** Present where the deployment has a key log. */
+  readonly keyLog: KeyLogFollower | undefined
 }
 
 interface OpenSigner {
@@ -132,7 +135,7 @@ const openInventory = async (
   running: Generation | undefined,
 ): Promise<Keys> => {
   const { config } = checked
-  const { clock, log, audit, publications, slots } = sources
+  const { clock, log, audit, publications, slots, keyLog } = sources
   const situation = running ? 'running' : 'start'
   const entries = expandSlots(config.keys, slots.records)
   let inventory = holdBack(entries, publications, clock(), situation)
@@ -155,6 +158,7 @@ const openInventory = async (
     earlierPurposes: findEarlierPurposes(config, publications, clock()),
     checkOpened,
     publishedLate,
+    isWithheld: keyLog && ((kid) => !keyLog.isKnown(kid)),
     previous: running && findPrevious(running, signers),
     ...(slotsOf(config).length > 0 && {
       isCurrent: ({ kid }) => fixed.has(kid) || slots.isRecent(),

@@ -12,6 +12,8 @@ import type { Asset } from '../interaction/pages/load-assets.js'
 import type { Theme } from '../interaction/pages/theme.js'
 import type { Messages } from '../interaction/languages/built-in.js'
 import type { Pages } from '../interaction/pages/pages.js'
+import type { AuditSignatures } from '../keys/audit-signatures.js'
+import type { KeyLog } from '../keys/log/key-log.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
@@ -91,6 +93,9 @@ export const tokens = {
   publishedKeys: token<Pick<KeyRing, 'publishedKey'>>('publishedKeys'),
   /** The signing keys of the current ring. */
   signingKeys: token<Pick<KeyRing, 'sign' | 'algorithms'>>('signingKeys'),
+  auditSignatures: token<AuditSignatures>('auditSignatures'),
+  /** The writer of the key log. This is undefined without `key_log`. */
+  keyLog: token<KeyLog | undefined>('keyLog'),
   /** The keys that verify ID tokens which come back as hints. */
   hintKeys: token<Pick<KeyRing, 'publishedKey'>>('hintKeys'),
   /** The settings for verifying our own tokens of every kind. */

@@ -28,6 +28,7 @@ import { newRequestIds, type RequestIds } from '../observe/plugin-log.js'
 import { startBackChannel } from './back-channel.js'
 import { startPings } from './ciba-pings.js'
 import type { Demo } from '../demo/demo.js'
+import { followKeys } from './public-key-log.js'
 import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { closeGeneration, openGeneration, type Generation, type GenerationSources } from './generation.js'
 import { tokens, type Resolve } from './injection-tokens.js'
@@ -223,7 +224,9 @@ export const openIssuer = async (
   const slots = createSlotSource({
     ...{ clock, monotonic: process.monotonic, log, audit, keySlots, replicas, publications },
   })
-  const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications, slots }
+  const keyLog = followKeys(checked, resolve, { publications, slots, clock })
+  const passwords = resolve(tokens.passwords)
+  const sources = { clock, log, audit, stores, passwords, demo, publications, slots, keyLog }
   let generation = await openGeneration(checked, sources)
   slots.followed()
   const current = () => generation
@@ -238,7 +241,7 @@ export const openIssuer = async (
   let serving = servingOf(container, generation)
   const ledger = createKeyLedger({ ...sources, store }, generation)
   // A key is not published unless its publication can be stored.
-  await ledger.publish(generation)
+  await ledger.publish(generation, 'start')
   await generation.reconcileAccounts()
   observeIssuer(process, resolve, current, slots)
   const { reload, refreshKeys } = createReload({

@@ -19,7 +19,7 @@ import {
   type GenerationSources,
 } from './generation.js'
 import type { KeyLedger } from '../keys/lifecycle/ledger.js'
-import { findEarlyKeys, readPublications, recordWithdrawals } from '../keys/lifecycle/publications.js'
+import { findEarlyKeys, readPublications } from '../keys/lifecycle/publications.js'
 import { findEarlyRemovals, type InForce } from '../keys/lifecycle/removals.js'
 
 export interface ReloadOptions {
@@ -143,13 +143,13 @@ export const createReload = (options: ReloadOptions): Reloads => {
     const problems = [...findLostKeys(next, running), ...broken, ...idle, ...early, ...(force ? [] : removals)]
     if (problems.length > 0) throw new ConfigurationError(problems)
     // A generation that cannot be stored and recorded is not published.
-    await ledger.publish(next)
+    await ledger.publish(next, 'reload')
     await next.reconcileAccounts()
     const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
     await audit.record({ event: 'configuration.loaded', keys, changes: describeChanges(changes), force, by })
     serve(next)
     if (changes.certificates.length > 0) options.renewCertificates(next.checked.config)
-    await recordWithdrawals(store, publications, findRemoved(running, next), now).catch(later)
+    await ledger.withdraw(findRemoved(running, next)).catch(later)
     await ledger.recordChanges(next).catch(later)
     return removals
   }
@@ -190,13 +190,13 @@ export const createReload = (options: ReloadOptions): Reloads => {
     const running = serving()
     const next = await withSlotKeys(running, sources)
     try {
-      await ledger.publish(next)
+      await ledger.publish(next, 'slots')
     } catch (error) {
       await closeGeneration(next, running)
       throw error
     }
     serve(next)
-    await recordWithdrawals(store, publications, findRemoved(running, next), clock()).catch(later)
+    await ledger.withdraw(findRemoved(running, next)).catch(later)
     await ledger.recordChanges(next).catch(later)
     void closeGeneration(running, next)
   }

@@ -20,6 +20,8 @@ import { createSessionClients } from '../oauth/back-channel/session-clients.js'
 import { createGrantIndex } from '../oauth/grants/grant-index.js'
 import { createSecretGuesses } from '../oauth/clients/secret-guesses.js'
 import { createIssuerKeys } from '../outbound/issuer-keys.js'
+import { createAuditSignatures } from '../keys/audit-signatures.js'
+import { createKeyLog } from '../keys/log/key-log.js'
 import { createOutboundFetch, createOutboundRequest } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
 import { createOutbound } from '../outbound/webhook.js'
@@ -138,6 +140,14 @@ export const wire = (container: DependencyContainer): void => {
     createAccessTokenVerifier(get(tokens.verification), get(tokens.subjects)),
   )
   provide(tokens.shownAttestations, createAttestationsOf)
+  provide(tokens.auditSignatures, (get) =>
+    createAuditSignatures({ ring: get(tokens.signingKeys), audit: get(tokens.audit) }),
+  )
+  provide(tokens.keyLog, (get) => {
+    const { key_log: isOn, issuer } = get(tokens.config)
+    const { keyLog: store } = get(tokens.collections)
+    return isOn ? createKeyLog({ store, issuer, signatures: get(tokens.auditSignatures) }) : undefined
+  })
   provide(tokens.services, servicesOf)
 }
 

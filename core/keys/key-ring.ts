@@ -46,6 +46,11 @@ export interface SupervisedKeyRing extends KeyRing, AsyncDisposable {
   probe(signal: AbortSignal, signer?: string): Promise<readonly KeyProbe[]>
   /** The current state of keys and signers: trust, circuits, queues, calls and latencies. */
   report(): RingReport
+  /**
+   * Publishes a key that was withheld, if it is. `isLate` says that it was to be published when the ring was opened, so
+   * that it may have to sign later than planned.
+   */
+  admit(kid: string, isLate: boolean): void
   /** The current state of a key. */
   find(kid: string): Readonly<RingKey> | undefined
 }
@@ -128,6 +133,13 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
       return probes
     },
     report: () => reportRing(current(), supervisors, options.providers),
+    admit(kid, isLate) {
+      const key = keys.find((one) => one.kid === kid)
+      if (key?.isWithheld !== true) return
+      if (isLate) key.notBefore = Math.max(key.notBefore, options.publishedLate?.(kid) ?? -Infinity)
+      key.isWithheld = false
+      view = viewAt(keys, clock())
+    },
     find: (kid) => keys.find((key) => key.kid === kid),
     async [Symbol.asyncDispose]() {
       await recovery.close()

@@ -58,12 +58,13 @@ export const viewAt = (keys: readonly RingKey[], now: number): RingView => {
   const signing = new Map<string, RingKey[]>()
   const published = new Map<string, PublishedKey>()
   for (const [key, state] of states) {
-    const { kid, alg, purposes, opened, known, trust } = key
+    const { kid, alg, purposes, opened, known, trust, isWithheld } = key
     const half = opened?.published ?? known
     if (half === undefined || state === 'gone') continue
-    published.set(kid, half)
+    if (!isWithheld) published.set(kid, half)
     if (opened === undefined || state !== 'active' || trust !== 'proved') continue
-    for (const name of purposes.map((purpose) => signingName(purpose, alg)))
+    const signed = isWithheld ? purposes.filter((purpose) => purpose === 'audit') : purposes
+    for (const name of signed.map((purpose) => signingName(purpose, alg)))
       signing.set(name, [...(signing.get(name) ?? []), key])
   }
   const set = [...published.values()].map(({ jwk, kid, alg }) => ({ ...jwk, kid, alg, use: 'sig' }))

@@ -53,6 +53,8 @@ export interface OpenKeysOptions {
    * Called each time a key is opened. Throws `KeyRefused` when this is not the key that was published as `kid` (F17).
    */
   readonly checkOpened?: (kid: string, thumbprint: string) => void
+  /** Whether a key must not be published until `admit` is called for it. Absent: none. */
+  readonly isWithheld?: ((kid: string) => boolean) | undefined
   /** Called when a key is published that was not published when the ring was opened. Returns when it may sign. */
   readonly publishedLate?: (kid: string) => number
   readonly previous?: PreviousRing | undefined
@@ -135,6 +137,7 @@ const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): Ri
     calls: new CallRecord(),
     quarantines: 0,
     trust: 'unopened',
+    isWithheld: options.isWithheld?.(kid) ?? false,
   }
 }
 

@@ -39,6 +39,11 @@ export interface RingKey extends Lifetime {
   trust: KeyStatus
   /** When it was last probed, whatever the result, in milliseconds of the process's monotonic clock. */
   probedAt?: number
+  /**
+   * True until the key log has it: nobody could check a key that was published before. It signs for the log alone, whose
+   * own key must be able to sign its entry.
+   */
+  isWithheld: boolean
   /** Why it is not trusted, or the error of its last probe. */
   reason?: string
   /** Absent while it is unopened, and if it was already gone when the ring was opened. */

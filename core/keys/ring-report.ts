@@ -50,10 +50,11 @@ export const reportRing = (
   providers: ReadonlyMap<string, Pick<SignerProvider, 'refusal' | 'probeSeconds'>>,
 ): RingReport => ({
   keys: [...view.states].map(([key, state]) => {
-    const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, reason, calls, quarantines, probedAt } = key
+    const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, calls, quarantines, probedAt } = key
     const times = { notBefore, notAfter, goneAt }
     const probeAge = probedAt === undefined ? Infinity : performance.now() - probedAt
     const published = view.published.has(kid)
+    const reason = key.reason ?? (key.isWithheld ? 'the key log does not have it yet' : undefined)
     const how = {
       trust,
       published,

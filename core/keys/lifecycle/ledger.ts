@@ -2,6 +2,7 @@ import { ConfigurationError, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import type { Clock } from '../../clock.js'
 import { stateAt } from '../key-states.js'
+import type { SupervisedKeyRing } from '../key-ring.js'
 import type { KeyRing, KeyState } from '../ports.js'
 import type { AuditEvent, AuditEventName, AuditLog } from '../../observe/audit.js'
 import type { Log } from '../../observe/log.js'
@@ -34,7 +35,21 @@ const asWithdrawnMs = 60_000
 export interface KeysInForce {
   readonly checked: { readonly config: Config }
   inventory(): KeyInventory
-  readonly ring: KeyRing
+  readonly ring: KeyRing & Pick<SupervisedKeyRing, 'find' | 'admit'>
+}
+
+/** When keys are published: at a start, by a reload, when the keys of slots have changed, and repeatedly. */
+export type Occasion = 'start' | 'reload' | 'slots' | 'watch'
+
+/** The public log of keys, where a deployment has one. */
+export interface FollowingLog {
+  /**
+   * Logs what has become of these keys, and then lets the ring publish those that were withheld. Throws `Unavailable`,
+   * also when the log cannot be signed; what can be logged then is.
+   */
+  follow(keys: KeysInForce, occasion: Occasion): Promise<void>
+  /** The next call of `follow` logs that these keys are no longer published. */
+  removed(keys: readonly { readonly kid: string; readonly isGone: boolean }[]): void
 }
 
 export interface KeyLedgerOptions {
@@ -45,12 +60,18 @@ export interface KeyLedgerOptions {
   readonly clock: Clock
   readonly audit: AuditLog
   readonly log: Log
+  readonly keyLog?: FollowingLog | undefined
 }
 
 /** Remembers what is published and records in the audit log what happens to the keys. */
 export interface KeyLedger {
-  /** Remembers the keys that are published from now on. Throws `ConfigurationError`, `Unavailable`. */
-  publish(keys: KeysInForce): Promise<void>
+  /**
+   * Remembers the keys that are published from now on. Throws `ConfigurationError`, `Unavailable`. When the key
+   * log cannot be signed, a reload with keys that it lacks fails; otherwise they are published later.
+   */
+  publish(keys: KeysInForce, occasion: Occasion): Promise<void>
+  /** Remembers that these keys are no longer published. Throws `Unavailable`. */
+  withdraw(kids: readonly string[]): Promise<void>
   /**
    * Marks as withdrawn what was published before this start and is no longer in the inventory; `recordChanges`
    * records it. Returns the keys that still have live tokens. Throws `Unavailable`.
@@ -64,7 +85,7 @@ export interface KeyLedger {
 
 /** What is already remembered about the keys of `first` is not reported as a change. */
 export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): KeyLedger => {
-  const { store, publications, clock, audit, log } = options
+  const { store, publications, clock, audit, log, keyLog } = options
   const { config } = first.checked
   const configured = new Set(first.ring.states().map(({ kid }) => kid))
   const before = findLastInventory(publications)
@@ -85,8 +106,31 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
     return names.flatMap((event) => (event === undefined ? [] : [{ event, kid, alg, signer }]))
   }
 
-  const publish = async ({ inventory, ring }: KeysInForce): Promise<void> => {
+  /** Returns why the key log does not have all of these keys. */
+  const logKeys = async (keys: KeysInForce, occasion: Occasion): Promise<Unavailable | undefined> => {
+    try {
+      await keyLog?.follow(keys, occasion)
+      return undefined
+    } catch (error) {
+      if (error instanceof Unavailable) return error
+      throw error
+    }
+  }
+
+  const publish = async (keys: KeysInForce, occasion: Occasion): Promise<void> => {
+    const { inventory, ring } = keys
+    // A key is in the log before anyone can see it elsewhere.
+    const delay = await logKeys(keys, occasion)
     for (const kid of await recordPublications(store, inventory(), ring, publications, clock())) published.add(kid)
+    if (delay === undefined) return
+    const isWithheld = ring.states().some(({ kid }) => ring.find(kid)?.isWithheld === true)
+    if (occasion === 'watch' || (occasion === 'reload' && isWithheld)) throw delay
+    log.warn('The key log is behind', { reason: `${delay.component}: ${delay.message}` })
+  }
+
+  const withdraw = async (kids: readonly string[]): Promise<void> => {
+    keyLog?.removed(kids.map((kid) => ({ kid, isGone: last.get(kid)?.state === 'gone' })))
+    await recordWithdrawals(store, publications, kids, clock())
   }
 
   const recordChanges = async ({ ring }: KeysInForce): Promise<void> => {
@@ -104,12 +148,13 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
     const kids = [...publications].flatMap(([kid, { withdrawn }]) =>
       withdrawn !== undefined || configured.has(kid) ? [] : [kid],
     )
-    await recordWithdrawals(store, publications, kids, clock())
+    await withdraw(kids)
     return early
   }
 
   return {
     publish,
+    withdraw,
     withdrawMissing,
     recordChanges,
     watch(serving) {
@@ -125,7 +170,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
       let busy: Promise<void> | undefined
       const update = async (): Promise<void> => {
         try {
-          await publish(serving())
+          await publish(serving(), 'watch')
           await recordChanges(serving())
           await renewPublications()
           failing = false

@@ -79,6 +79,7 @@ export const openRing = async (
     | 'earlierPurposes'
     | 'checkOpened'
     | 'publishedLate'
+    | 'isWithheld'
     | 'previous'
     | 'isCurrent'
     | 'isFresh'
