@@ -101,6 +101,28 @@ const recordNews = async (
 /** Each call has a deadline of its own. */
 const never = new AbortController().signal
 
+/** Returns the worker of a configuration; the same one until that or its providers are replaced. */
+const createWorkerOf = (
+  { clock, monotonic, keySlots, publications, ...options }: SlotSourceOptions & { readonly monotonic: () => number },
+  holder: string,
+  situation: SlotSource['situation'],
+): ((config: Config, providers: Providers) => SlotWorker) => {
+  let last: { readonly config: Config; readonly providers: Providers; readonly worker: SlotWorker } | undefined
+  return (config, providers) => {
+    if (last?.config === config && last.providers === providers) return last.worker
+    const fixed = new Set(config.keys.flatMap((entry) => (isSlot(entry) ? [] : [entry.kid])))
+    const worker = createSlotWorker({
+      ...{ store: keySlots, holder, clock, monotonic, deployment: config.issuer, signal: never },
+      providerOf: (name) => providers.get(name),
+      isTaken: (kid) => publications.has(kid) || fixed.has(kid),
+      situation: (slot) => situation(config, slot),
+      report: (news) => recordNews(news, options),
+    })
+    last = { config, providers, worker }
+    return worker
+  }
+}
+
 export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   const { clock, keySlots, replicas, publications } = options
   const { monotonic = () => performance.now(), sleep = delay } = options
@@ -114,7 +136,6 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
   let attentiveSince = monotonic()
   let doubt: string | undefined
   let reported: { readonly at: number; readonly kids: Pick<ReplicaReport, 'published' | 'proved'> } | undefined
-  let workers: { readonly config: Config; readonly providers: Providers; readonly worker: SlotWorker } | undefined
 
   const situation = (config: Config, slot: Slot): Situation =>
     situationOf(config, slot, { records, reports, publications, readAt: readAt.wall }, clock())
@@ -127,27 +148,10 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     readAt = { wall, passed }
   }
 
+  const workerOf = createWorkerOf({ ...options, monotonic }, replica, situation)
+
   const isServedWithin = (milliseconds: number): boolean =>
     Math.abs(clock() - servedAt.wall) < milliseconds && monotonic() - servedAt.passed < milliseconds
-
-  const workerOf = (config: Config, providers: Providers): SlotWorker => {
-    if (workers?.config === config && workers.providers === providers) return workers.worker
-    const fixed = new Set(config.keys.flatMap((entry) => (isSlot(entry) ? [] : [entry.kid])))
-    const worker = createSlotWorker({
-      store: keySlots,
-      holder: replica,
-      clock,
-      monotonic,
-      deployment: config.issuer,
-      providerOf: (name) => providers.get(name),
-      isTaken: (kid) => publications.has(kid) || fixed.has(kid),
-      situation: (slot) => situation(config, slot),
-      report: (news) => recordNews(news, options),
-      signal: never,
-    })
-    workers = { config, providers, worker }
-    return worker
-  }
 
   const workOn = async (slots: readonly Slot[], config: Config, providers: Providers, patient: boolean) => {
     const done = await workerOf(config, providers).work(slots, records, reports, patient)

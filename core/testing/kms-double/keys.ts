@@ -45,19 +45,64 @@ export interface NewKey {
 
 export const account = '111122223333'
 
+const makeKey = async (spec: DoubleKeySpec, made: NewKey, hiddenFor: number): Promise<DoubleKey> => {
+  if (!Object.hasOwn(signingAlgorithms, spec))
+    throw new KmsErrorReply('ValidationException', `1 validation error detected: Value '${spec}' at 'keySpec'`)
+  const multiRegion = made.multiRegion ?? false
+  const keyId = multiRegion ? `mrk-${randomUUID().replaceAll('-', '')}` : randomUUID()
+  return {
+    ...(await generateKey(spec)),
+    arn: `arn:aws:kms:${made.region}:${account}:key/${keyId}`,
+    keyId,
+    region: made.region,
+    spec,
+    usage: made.usage ?? 'SIGN_VERIFY',
+    multiRegion,
+    primary: true,
+    description: made.description ?? '',
+    created: Date.now() / 1000,
+    state: made.state ?? 'Enabled',
+    origin: made.origin ?? 'AWS_KMS',
+    tags: made.tags ?? [],
+    hiddenFor,
+    creatingFor: 0,
+  }
+}
+
+/** Counts one request that would see the key. */
+const isVisible = (key: DoubleKey): boolean => {
+  if (key.hiddenFor === 0) return true
+  key.hiddenFor--
+  return false
+}
+
+const newAliases = () => {
+  const targets = new Map<string, string>()
+  const arnOf = (region: string, alias: string): string => `arn:aws:kms:${region}:${account}:${alias}`
+  return {
+    arnOf,
+    target: (arn: string) => targets.get(arn),
+    alias(region: string, alias: string, target: string): void {
+      const arn = arnOf(region, alias)
+      if (targets.has(arn))
+        throw new KmsErrorReply('AlreadyExistsException', `An alias with the name ${arn} already exists`)
+      targets.set(arn, target)
+    },
+    moveAlias: (region: string, alias: string, target: string) => void targets.set(arnOf(region, alias), target),
+    aliasesOf: (region: string) => [...targets].filter(([arn]) => arn.split(':')[3] === region),
+    aliasOf: (key: string) =>
+      [...targets]
+        .find(([, target]) => target === key)?.[0]
+        .split(':')
+        .at(-1),
+  }
+}
+
 /** The keys and aliases of one account in all regions. */
 export const newKeyStore = () => {
   const keys = new Map<string, DoubleKey>()
-  const aliases = new Map<string, string>()
+  const { arnOf, target: targetOf, aliasOf, ...aliases } = newAliases()
   let hideNewFor = 0
-  const aliasArn = (region: string, alias: string): string => `arn:aws:kms:${region}:${account}:${alias}`
-
-  /** Counts one request that would see the key. */
-  const isVisible = (key: DoubleKey): boolean => {
-    if (key.hiddenFor === 0) return true
-    key.hiddenFor--
-    return false
-  }
 
   const add = (key: DoubleKey): DoubleKey => {
     keys.set(key.arn, key)
@@ -72,8 +117,8 @@ export const newKeyStore = () => {
       )
     if (name.startsWith('arn:') && name.split(':')[3] !== region)
       throw new KmsErrorReply('NotFoundException', `Invalid arn ${name.split(':')[3] ?? ''}`)
-    const arn = name.startsWith('alias/') ? aliasArn(region, name) : name
-    const target = /:alias\/|^alias\//.test(arn) ? aliases.get(arn) : arn
+    const arn = name.startsWith('alias/') ? arnOf(region, name) : name
+    const target = /:alias\/|^alias\//.test(arn) ? targetOf(arn) : arn
     if (target === undefined) throw new KmsErrorReply('NotFoundException', `Alias ${arn} is not found.`)
     const found = keys.get(target) ?? keys.get(`arn:aws:kms:${region}:${account}:key/${target}`)
     if (found !== undefined && isVisible(found)) return found
@@ -84,65 +129,25 @@ export const newKeyStore = () => {
     )
   }
   return {
-    async create(spec: DoubleKeySpec, made: NewKey): Promise<DoubleKey> {
-      if (!Object.hasOwn(signingAlgorithms, spec))
-        throw new KmsErrorReply('ValidationException', `1 validation error detected: Value '${spec}' at 'keySpec'`)
-      const multiRegion = made.multiRegion ?? false
-      const keyId = multiRegion ? `mrk-${randomUUID().replaceAll('-', '')}` : randomUUID()
-      return add({
-        ...(await generateKey(spec)),
-        arn: `arn:aws:kms:${made.region}:${account}:key/${keyId}`,
-        keyId,
-        region: made.region,
-        spec,
-        usage: made.usage ?? 'SIGN_VERIFY',
-        multiRegion,
-        primary: true,
-        description: made.description ?? '',
-        created: Date.now() / 1000,
-        state: made.state ?? 'Enabled',
-        origin: made.origin ?? 'AWS_KMS',
-        tags: made.tags ?? [],
-        hiddenFor: hideNewFor,
-        creatingFor: 0,
-      })
-    },
+    ...aliases,
+    create: async (spec: DoubleKeySpec, made: NewKey): Promise<DoubleKey> => add(await makeKey(spec, made, hideNewFor)),
     /** The same key material in another region, with tags of its own (API reference, `ReplicateKey`). */
     replicate(key: DoubleKey, region: string, { state, tags }: Pick<DoubleKey, 'state' | 'tags'>): DoubleKey {
       if (!key.multiRegion || !key.primary)
         throw new KmsErrorReply('UnsupportedOperationException', `${key.arn} is not a multi-Region primary key.`)
       const arn = key.arn.replace(`:${key.region}:`, `:${region}:`)
       if (keys.has(arn)) throw new KmsErrorReply('AlreadyExistsException', `${arn} already exists.`)
-      return add({
-        ...key,
-        region,
-        arn,
-        tags,
-        state,
-        primary: false,
-        hiddenFor: hideNewFor,
-        creatingFor: state === 'Creating' ? 2 : 0,
-      })
+      const creatingFor = state === 'Creating' ? 2 : 0
+      return add({ ...key, region, arn, tags, state, primary: false, hiddenFor: hideNewFor, creatingFor })
     },
     /** Whether replicas of a primary key are left (developer guide, "Deleting multi-Region keys"). */
     hasReplicas: ({ keyId, primary }: DoubleKey): boolean =>
       primary && [...keys.values()].some((other) => other.keyId === keyId && !other.primary),
-    alias(region: string, alias: string, target: string): void {
-      const arn = aliasArn(region, alias)
-      if (aliases.has(arn))
-        throw new KmsErrorReply('AlreadyExistsException', `An alias with the name ${arn} already exists`)
-      aliases.set(arn, target)
-    },
-    moveAlias: (region: string, alias: string, target: string) => void aliases.set(aliasArn(region, alias), target),
-    aliasesOf: (region: string) => [...aliases].filter(([arn]) => arn.split(':')[3] === region),
     all: () =>
       [...keys.values()].map(({ arn, state, tags }) => ({
         ...{ arn, state },
         tags: Object.fromEntries(tags.map(({ TagKey, TagValue }) => [TagKey, TagValue])),
-        alias: [...aliases]
-          .find(([, target]) => target === arn)?.[0]
-          .split(':')
-          .at(-1),
+        alias: aliasOf(arn),
       })),
     /** The keys that a listing shows. */
     visibleIn: (region: string) => [...keys.values()].filter((key) => key.region === region && isVisible(key)),
