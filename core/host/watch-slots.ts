@@ -78,9 +78,10 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
 
   return async () => {
     const { checked, providers } = serving()
-    if (slotsOf(checked.config).length === 0) return
     try {
       await slots.read()
+      // A replica whose configuration does not have the slots yet reports too: they wait until it publishes their keys.
+      if (slotsOf(checked.config).length + slots.records.size === 0) return
       await follow()
       if (await slots.work(checked.config, providers)) await follow()
       await watchPlans()
