@@ -119,7 +119,7 @@ export default defineSigner<z.infer<typeof options>>({
         const { members } = keyTypes[algorithms[alg].keyType]
         const request = { do: 'open', number: keys++, key: uri.key, token: uri.token, alg, members } as const
         try {
-          const published = checkFit(shown(ref), alg, await supervisor.ask(request, signal))
+          const published = checkFit(shown(ref), alg, await supervisor.open(request, signal))
           const number = await supervisor.adopt({ ...request, published }, signal)
           return openSigner(supervisor, number, alg, published)
         } catch (error) {
@@ -138,9 +138,12 @@ export default defineSigner<z.infer<typeof options>>({
           log.warn('The token left other uses on for the new key.', { uses: made.otherUses.join(', ') })
         return keyUri({ token: made.token.token ?? '' }, made.key)
       },
-      async find(name, signal) {
+      async find(name, signal, tags) {
         signal.throwIfAborted()
-        const found = await supervisor.ask({ do: 'find', key: selectorOf(name) }, signal, lookMs)
+        const request = { do: 'find', key: selectorOf(name) } as const
+        let found = await supervisor.ask(request, signal, lookMs)
+        // An earlier call may have made it in another process, and libraries keep lists of objects.
+        if (found.keys.length === 0 && tags !== undefined) found = await supervisor.askAnother(request, signal, lookMs)
         return found.keys.map((key) => keyUri({ token: found.token.token ?? '' }, key))
       },
       async list(prefix, _deployment, signal) {

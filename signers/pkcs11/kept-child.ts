@@ -58,7 +58,7 @@ export const nameOf = ({ number: _number, ...rest }: OpenRequest): string => JSO
 
 const never = new AbortController().signal
 
-const fail = (kept: Kept, of: ForkedChild, why: Failure): void => {
+export const fail = (kept: Kept, of: ForkedChild, why: Failure): void => {
   if (kept.child !== of) return
   of.kill()
   kept.child = undefined

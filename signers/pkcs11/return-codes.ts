@@ -1,9 +1,9 @@
 /**
  * How a failure is handled. `retry`: reopen the session, log in and find the key again, once. `reset`: restart the
- * child. `refused`: nothing until an operator acts. `pin`: the same, and the PIN is not tried again. `final`: the
+ * child. `refused`: nothing until an operator acts. `missing`: the same, for a key that the library does not show. `pin`: the same, and the PIN is not tried again. `final`: the
  * same, and the library is not started again.
  */
-export type FailureKind = 'retry' | 'reset' | 'refused' | 'pin' | 'final'
+export type FailureKind = 'retry' | 'reset' | 'refused' | 'missing' | 'pin' | 'final'
 
 /** Crosses the process boundary. `message` contains no secret. */
 export interface Failure {

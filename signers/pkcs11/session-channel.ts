@@ -13,10 +13,16 @@ import type { Failure } from './return-codes.js'
 export const component = 'signers.pkcs11'
 
 /** The error for the caller. Nothing was applied: a signature that nobody has seen does not count. */
-export const errorOf = ({ kind, message }: Failure): KeyRefused | Unavailable =>
-  kind === 'refused' || kind === 'pin' || kind === 'final'
-    ? new KeyRefused(message)
-    : new Unavailable(component, 'no', message)
+export const errorOf = ({ kind, message }: Failure): KeyRefused | Unavailable => {
+  if (kind === 'missing') return new KeyRefused(message, { cause: missing })
+  const isFinal = kind === 'refused' || kind === 'pin' || kind === 'final'
+  return isFinal ? new KeyRefused(message) : new Unavailable(component, 'no', message)
+}
+
+const missing = Symbol('missing')
+
+/** Whether the library showed no such key. */
+export const isMissing = (error: unknown): boolean => error instanceof KeyRefused && error.cause === missing
 
 /** A signature that a caller waits for. */
 export interface SignatureJob {

@@ -1,7 +1,7 @@
-import { Unavailable, until } from '../../core/api/signer.js'
-import { endings, nameOf, start, openKeyOn, type Kept, type SupervisorOptions } from './kept-child.js'
+import { Unavailable, until, type PublicJwk } from '../../core/api/signer.js'
+import { endings, fail, nameOf, start, openKeyOn, type Kept, type SupervisorOptions } from './kept-child.js'
 import type { ControlRequest, ControlResults, OpenRequest } from './protocol.js'
-import { component, errorOf, type SessionChannel } from './session-channel.js'
+import { component, errorOf, isMissing, type SessionChannel } from './session-channel.js'
 import { createSignatureQueue, type SignatureQueue } from './signature-queue.js'
 
 const closeMs = 2000
@@ -19,6 +19,18 @@ export interface Supervisor extends AsyncDisposable {
     signal: AbortSignal,
     allowanceMs?: number,
   ): Promise<ControlResults[Request['do']]>
+  /** Asks a new process, whose library has no old list of objects. Throws as `ask`. */
+  askAnother<Request extends ControlRequest>(
+    request: Request,
+    signal: AbortSignal,
+    allowanceMs: number,
+  ): Promise<ControlResults[Request['do']]>
+  /**
+   * Looks for a key. If the library does not show it but a new process sees it, the child is restarted, because
+   * libraries keep lists of objects that may be old (SoftHSM loses a key that it reads while another process makes
+   * it). Throws as `ask`.
+   */
+  open(request: OpenRequest, signal: AbortSignal): Promise<PublicJwk>
   /**
    * Registers the key with every session of every child from now on; they refuse any other key with its name.
    * Resolves with the number to sign with (that of an earlier opening of the same key) once all sessions have looked
@@ -40,6 +52,17 @@ const leastBusy = ({ channels }: Kept): SessionChannel => {
   const [best] = [...channels].sort((a, b) => a.waiting - b.waiting)
   if (best === undefined) throw new Unavailable(component, 'no', 'The PKCS#11 process is not running.')
   return best
+}
+
+/** Asks a process of its own, which has the library read the token again. */
+const askAnother = async <Request extends ControlRequest>(
+  options: SupervisorOptions,
+  request: Request,
+  signal: AbortSignal,
+  allowanceMs: number,
+): Promise<ControlResults[Request['do']]> => {
+  await using another = supervise({ ...options, child: { ...options.child, sessions: 1 } })
+  return await another.ask(request, signal, allowanceMs)
 }
 
 const adopt = async (kept: Kept, key: OpenRequest, signal: AbortSignal): Promise<number> => {
@@ -88,7 +111,27 @@ export const supervise = (options: SupervisorOptions): Supervisor => {
     logged: undefined,
     shortageLogged: false,
   }
+  const ask: Supervisor['ask'] = async (request, signal, allowanceMs = options.deadlineMs) => {
+    await ready(kept, signal)
+    return await until(signal, () => leastBusy(kept).ask(request, signal, allowanceMs))
+  }
   return {
+    ask,
+    askAnother: (request, signal, allowanceMs) => askAnother(options, request, signal, allowanceMs),
+    async open(request, signal) {
+      try {
+        return await ask(request, signal)
+      } catch (error) {
+        const { child } = kept
+        if (!isMissing(error) || child === undefined) throw error
+        await askAnother(options, request, signal, options.deadlineMs).catch(() => {
+          throw error
+        })
+        const message = 'the library does not show a key that a new process sees'
+        fail(kept, child, { kind: 'reset', message })
+        throw errorOf({ kind: 'reset', message })
+      }
+    },
     get room() {
       return queue.room
     },
@@ -102,10 +145,6 @@ export const supervise = (options: SupervisorOptions): Supervisor => {
       return Promise.reject(
         failure === undefined ? new Unavailable(component, 'no', 'The PKCS#11 process is starting.') : errorOf(failure),
       )
-    },
-    async ask(request, signal, allowanceMs = options.deadlineMs) {
-      await ready(kept, signal)
-      return await until(signal, () => leastBusy(kept).ask(request, signal, allowanceMs))
     },
     adopt: (key, signal) => adopt(kept, key, signal),
     [Symbol.asyncDispose]: () => close(kept),

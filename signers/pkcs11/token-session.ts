@@ -112,7 +112,7 @@ const find = ({ lib, slot }: State, current: Handle, key: SessionKey): FoundKey 
     // A token that is removed shows no objects for a while. A restart finds the key again, or finds that it is
     // gone.
     if (key.seen) throw new TokenFailure('reset', 'the key is no longer there')
-    throw new TokenFailure('refused', 'no private key matches; exactly one must')
+    throw new TokenFailure('missing', 'no private key matches; exactly one must')
   }
   if (published !== undefined && !isSameHalf(request.members, published, found.jwk))
     throw new TokenFailure('refused', 'another key has replaced it: its public half is not the published one')

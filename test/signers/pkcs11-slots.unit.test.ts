@@ -1,7 +1,7 @@
 /** What keys of slots need of a PKCS#11 token: names, listing, attributes; and what an interrupted creation leaves. */
 import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { KeyRefused, Unavailable, type SignerProvider } from '../../core/api/signer.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { doubleOf, type DoubledToken } from '../support/signers/pkcs11-double/double.js'
@@ -150,6 +150,34 @@ describeWith(['softhsm2', 'gcc'], 'the creation of a key in a PKCS#11 token', ()
     expect((await double.calls('C_GenerateKeyPair')) - before).toBe(1)
     await double.heal()
     expect(await find(provider, 'full')).toEqual([])
+  })
+
+  it('KR93 a key that the library does not show, but a new process sees, is opened after a restart of the process', async () => {
+    const signer = await provider.open(await create(provider, 'shown'), 'ES256', never)
+    const ref = await create(provider, 'not shown')
+    await double.command('C_FindObjects stale')
+    const started = await double.calls('C_Initialize')
+    await expect(provider.open(ref, 'ES256', never)).rejects.toThrow('a new process sees')
+    await vi.waitFor(() => provider.ping(never), 5000)
+    expect(await signsRightly(await provider.open(ref, 'ES256', never))).toBe(true)
+    expect(await signsRightly(signer)).toBe(true)
+    // One session of the process that looked, and four of the one that was started in the place of the old one.
+    expect((await double.calls('C_Initialize')) - started).toBe(1 + 4)
+  })
+
+  it('KR93 a key that no process sees is refused, and the process goes on', async () => {
+    const signer = await provider.open(await create(provider, 'stays'), 'ES256', never)
+    const missing = `pkcs11:token=${token.label};object=nowhere;type=private`
+    await expect(provider.open(missing, 'ES256', never)).rejects.toThrow(KeyRefused)
+    expect(await signsRightly(signer)).toBe(true)
+  })
+
+  it('KR93 a key of an interrupted creation is found although the library does not show it', async () => {
+    const ref = await create(provider, 'interrupted')
+    await double.command('C_FindObjects stale')
+    expect(await find(provider, 'interrupted')).toEqual([])
+    const tags = { deployment: 'https://id.example', slot: 'es', kid: 'es-1' }
+    expect(await provider.find?.('interrupted', never, tags)).toEqual([ref])
   })
 
   it.each([

@@ -13,6 +13,7 @@
  *   die             C_GenerateKeyPair: the process is killed after the keys were made
  *   after 0x06      C_GenerateKeyPair: this code after the keys were made
  *   without 0x40    C_GetMechanismInfo: the token does not have this mechanism, for signatures neither
+ *   stale           C_FindObjects: a process that loaded this library before the command finds nothing
  *   drop            every session is closed before the call, as a token does with idle ones
  * `once`: the file is removed, and of all threads and processes the one that removed it obeys.
  */
@@ -23,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CK_PTR *
@@ -42,6 +45,7 @@ struct rule {
 
 static CK_FUNCTION_LIST_PTR real;
 static CK_FUNCTION_LIST list;
+static struct timespec loaded;
 
 static void count(const char *function) {
   const char *path = getenv("DOUBLE_LOG");
@@ -153,8 +157,19 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
 }
 
 static CK_RV find_objects(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR found, CK_ULONG most, CK_ULONG_PTR number) {
-  CK_RV code = simple("C_FindObjects", session);
-  return code != CKR_OK ? code : real->C_FindObjects(session, found, most, number);
+  struct rule rule;
+  CK_RV code;
+  if (commanded("C_FindObjects", &rule)) {
+    if (obey(&rule, session, &code)) return code;
+    struct stat control;
+    if (strcmp(rule.action, "stale") == 0 && stat(getenv("DOUBLE_CONTROL"), &control) == 0 &&
+        (loaded.tv_sec < control.st_mtim.tv_sec ||
+         (loaded.tv_sec == control.st_mtim.tv_sec && loaded.tv_nsec < control.st_mtim.tv_nsec))) {
+      *number = 0;
+      return CKR_OK;
+    }
+  }
+  return real->C_FindObjects(session, found, most, number);
 }
 
 static CK_OBJECT_HANDLE key_with(CK_SESSION_HANDLE session, char *label) {
@@ -194,6 +209,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
 
 CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR functions) {
   if (real == NULL) {
+    clock_gettime(CLOCK_REALTIME, &loaded);
     const char *path = getenv("DOUBLE_LIBRARY");
     void *library = dlopen(path == NULL ? "" : path, RTLD_NOW | RTLD_LOCAL);
     CK_C_GetFunctionList get = library == NULL ? NULL : (CK_C_GetFunctionList)dlsym(library, "C_GetFunctionList");
