@@ -19,7 +19,7 @@ export const keyPurposes = [
 /** What a key signs that names no purposes. Keys for auditors are named, so that no token is signed with them unawares. */
 export const defaultPurposes = keyPurposes.filter((purpose) => purpose !== 'audit')
 
-const purposes = z
+export const purposes = z
   .array(z.enum(keyPurposes))
   .min(1, 'must name at least one purpose')
   .transform((named) => keyPurposes.filter((purpose) => named.includes(purpose)))
@@ -29,12 +29,14 @@ const purposes = z
 const keySigner = text.describe('A name of `signers`.')
 const keyAlg = signingAlg.describe('The algorithm of its signatures.')
 
+export const kid = z
+  .string()
+  .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,128}$/, 'must be 1 to 128 printable characters without blanks')
+  .describe('The public name: 1 to 128 printable characters. `es-2026-11`')
+
 const keyEntry = z
   .strictObject({
-    kid: z
-      .string()
-      .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,128}$/, 'must be 1 to 128 printable characters without blanks')
-      .describe('The public name: 1 to 128 printable characters. `es-2026-11`'),
+    kid,
     alg: keyAlg,
     signer: keySigner,
     ref: text.describe("The backend's name for the key; for `signers/local` a file name."),
@@ -85,6 +87,12 @@ const slotEntry = z.strictObject({
         .optional()
         .describe(
           'Days after the expiry of its last token until the backend disables a key, and again until it is destroyed. Not in PKCS#11. Default: never.',
+        ),
+      by: z
+        .enum(['service', 'ceremony'])
+        .optional()
+        .describe(
+          'Who makes its keys: the `service` by itself, or people in a `ceremony`. See [signers.md](signers.md#ceremonies). Default: `service`.',
         ),
     })
     .prefault({})

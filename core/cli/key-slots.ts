@@ -33,7 +33,7 @@ const unknown = 'The configuration has no slot of this name.'
 const notRotated = {
   unknown,
   released: 'The slot was released. "signet keys adopt" takes its key back.',
-  empty: 'The slot has no key yet. The service makes the first one.',
+  empty: 'The slot has no key yet. The service or a ceremony makes the first one.',
   unknown_key: 'The slot has no key with this kid. "signet keys plan" lists its keys.',
   ended: 'The key has ended already: nothing accepts its signatures.',
   busy: 'Another key of the slot is being withdrawn. Repeat the command when it is.',

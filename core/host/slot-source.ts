@@ -9,7 +9,7 @@ import type { Clock } from '../clock.js'
 import type { KeyPublications } from '../keys/lifecycle/publications.js'
 import type { SignerProvider } from '../keys/ports.js'
 import { isSlot, slotsOf } from '../keys/slots/expand-slots.js'
-import { type Situation } from '../keys/slots/next-step.js'
+import { isByCeremony, type Situation } from '../keys/slots/next-step.js'
 import { overlapMs, replicaSilenceMs, type ReplicaReport, type Slot, type SlotRecord } from '../keys/slots/slot.js'
 import { situationOf } from '../keys/slots/situation.js'
 import { readReports, readSlots } from '../keys/slots/slot-store.js'
@@ -80,6 +80,10 @@ const reportTtlSeconds = 3600
 const needsFirstKey = (record: SlotRecord | undefined): boolean =>
   record === undefined ||
   (!record.released && !record.keys.some(({ step }) => step === 'published' || step === 'signing'))
+
+/** A slot whose first key a ceremony still has to make is not waited for. */
+const waitsForCeremony = (slot: Slot, record: SlotRecord | undefined): boolean =>
+  isByCeremony(slot) && record?.keys.some(({ step }) => step === 'proved') !== true
 
 /** The slots without a key for which a backend refuses to make one. */
 const findRefused = (config: Config, records: ReadonlyMap<string, SlotRecord>): readonly Problem[] =>
@@ -183,7 +187,10 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
       const end = monotonic() + prepareMs
       await read()
       for (;;) {
-        const empty = slotsOf(config).filter(({ slot }) => needsFirstKey(records.get(slot)))
+        const empty = slotsOf(config).filter((slot) => {
+          const record = records.get(slot.slot)
+          return needsFirstKey(record) && !waitsForCeremony(slot, record)
+        })
         if (empty.length === 0) return
         await workOn(empty, config, providers, false)
         await read()

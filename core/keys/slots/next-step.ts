@@ -6,6 +6,7 @@ import {
   replicaSilenceMs,
   type ReplicaReport,
   type Slot,
+  type SlotForm,
   type SlotKey,
   type SlotRecord,
 } from './slot.js'
@@ -116,12 +117,19 @@ const withdrawStep = (record: SlotRecord): NextStep | undefined => {
 }
 
 /** Whether a waiting key is what the configuration asks for now. */
-export const isCurrent = ({ alg, signer, purposes }: Slot, key: SlotKey): boolean =>
+export const isCurrent = ({ alg, signer, purposes }: SlotForm, key: SlotKey): boolean =>
   key.alg === alg && key.signer === signer && isDeepStrictEqual(key.purposes, purposes)
+
+/** Whether people make the keys of a slot, and the service only publishes and uses them. */
+export const isByCeremony = ({ rotate }: Slot): boolean => rotate.by === 'ceremony'
+
+/** Keys that only exist when a ceremony has made and proved them. */
+const isUnfinished = ({ step }: SlotKey): boolean => step === 'planned' || step === 'made'
 
 const prepareStep = (slot: Slot, record: SlotRecord, situation: Situation): NextStep | undefined => {
   for (const key of waitingKeys(record)) {
     if (!isCurrent(slot, key)) return { do: 'abandon', key }
+    if (isByCeremony(slot) && isUnfinished(key)) continue
     if (key.step === 'planned') return { do: 'make', key }
     if (key.step === 'made') return { do: 'prove', key }
     if (key.step === 'proved') return { do: 'publish', key }
@@ -189,7 +197,8 @@ export const nextStep = (slot: Slot, record: SlotRecord, situation: Situation): 
   if (isDelayed(record, situation.now)) return undefined
   const prepare = prepareStep(slot, record, situation)
   if (prepare !== undefined) return prepare
-  if (needsKey(slot, record, situation.now) && !isFull(slot, record, situation)) return { do: 'plan' }
+  const needs = !isByCeremony(slot) && needsKey(slot, record, situation.now)
+  if (needs && !isFull(slot, record, situation)) return { do: 'plan' }
   return removalStep(slot, record, situation)
 }
 
@@ -202,6 +211,7 @@ export const describeWait = (slot: Slot, record: SlotRecord, situation: Situatio
   if (isFull(slot, record, situation))
     return `it has max_keys: ${String(slot.rotate.max_keys)} keys, and none has expired`
   const [key] = waitingKeys(record)
+  if (isByCeremony(slot) && (key === undefined || isUnfinished(key))) return 'it waits for a ceremony'
   if (key === undefined) return 'the next key is not planned yet'
   if (key.step !== 'published') return `${key.kid} is ${key.step}`
   const unpublished = key.announced_at === undefined ? missingReplicas(key.kid, 'published', situation) : []

@@ -1,6 +1,9 @@
 import type { JwsAlg, PublicJwk } from '../../jose/jwk.js'
 import type { KeyPurpose } from '../ports.js'
 
+/** What a key of a slot is made with. */
+export type SlotForm = Omit<Slot, 'rotate'>
+
 /** An entry of `keys` whose keys Signet makes, announces, uses and retires by itself. */
 export interface Slot {
   readonly slot: string
@@ -21,6 +24,8 @@ export interface Slot {
     readonly max_keys: number
     /** When the backend removes a key, counted from the expiry of its last token. Absent: never. */
     readonly destroy_after_days?: number | undefined
+    /** Who makes its keys. Absent: the service. */
+    readonly by?: 'service' | 'ceremony' | undefined
   }
 }
 

@@ -70,6 +70,29 @@ describe('the next step of a slot', () => {
     expect(steps(record([key(1, { step: 'proved' })]))).toBe('publish es-1')
   })
 
+  it('whose keys a ceremony makes neither plans, makes nor proves one, and does all that comes after', () => {
+    const of: Slot = { ...slot, rotate: { ...slot.rotate, by: 'ceremony' } }
+    expect(steps(record([]), {}, of)).toBeUndefined()
+    expect(steps(record([signing(1, 89)]), {}, of)).toBeUndefined()
+    expect(steps(record([signing(1, 89), key(2, { step: 'planned' })]), {}, of)).toBeUndefined()
+    expect(steps(record([signing(1, 89), key(2, { step: 'made' })]), {}, of)).toBeUndefined()
+    expect(steps(record([signing(1, 89), key(2, { step: 'made' }), key(3, { step: 'proved' })]), {}, of)).toBe(
+      'publish es-3',
+    )
+    expect(steps(record([signing(1, 89), key(2)]), {}, of)).toBe('announce es-2')
+    expect(steps(record([signing(1, 91), waiting(2)]), {}, of)).toBe('switch es-2')
+    expect(steps(record([key(1, { step: 'planned', alg: 'RS256' })]), {}, of)).toBe('abandon es-1')
+  })
+
+  it('that a ceremony has to take is waited for in these words, and is overdue when it is late', () => {
+    const of: Slot = { ...slot, rotate: { ...slot.rotate, by: 'ceremony' } }
+    for (const keys of [[signing(1, 80)], [signing(1, 80), key(2, { step: 'made' })]])
+      expect(findOverdue(of, record(keys), situation())).toEqual({
+        since: now - 4 * dayMs,
+        reason: 'it waits for a ceremony',
+      })
+  })
+
   it('lets the first key of a deployment sign at once', () => {
     expect(steps(record([key(1)]), { firstStart: true, replicas: [] })).toBe('switch es-1')
     expect(steps(record([key(1)]), { replicas: [] })).toBeUndefined()
