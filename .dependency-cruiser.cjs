@@ -65,9 +65,14 @@ module.exports = {
       'What operators change and list, whichever way they reach Signet: it prints nothing and knows no HTTP.',
     ),
     room(
+      'key-ceremony',
+      ['^core/(administration|collections|modules|tokens)/', '^config/', jose, keys, ports, observe],
+      'Keys that people make together: it changes records as an operator does, and prints nothing.',
+    ),
+    room(
       'cli',
       [
-        '^core/(administration|host|demo|collections|checks|workers|operate|modules|interaction|attestation)/',
+        '^core/(administration|key-ceremony|host|demo|collections|checks|workers|operate|modules|interaction|attestation)/',
         '^config/',
         observe,
         oauth,

@@ -18,7 +18,7 @@ const describe = (command: Command, path = ''): readonly CompletedCommand[] => {
   const help = { name: '--help', short: '-h', description: 'print help', value: 'none' } as const
   const options = [...command.options.map(describeOption), help]
   const [argument] = command.registeredArguments
-  const takesFile = argument !== undefined && /^files?$/.test(argument.name())
+  const takesFile = argument !== undefined && /^(files?|folder)$/.test(argument.name())
   return [
     { path, commands, options, argument: argument?.argChoices ?? (takesFile ? 'file' : 'none') },
     ...command.commands.flatMap((one) => describe(one, `${path} ${one.name()}`.trim())),
@@ -29,5 +29,5 @@ const describeOption = ({ long, short, description, flags, argChoices }: Option)
   name: long ?? '',
   short,
   description,
-  value: argChoices ?? (/<files?(\.\.\.)?>/.test(flags) ? 'file' : /[<[]/.test(flags) ? 'any' : 'none'),
+  value: argChoices ?? (/<(files?|folder)(\.\.\.)?>/.test(flags) ? 'file' : /[<[]/.test(flags) ? 'any' : 'none'),
 })

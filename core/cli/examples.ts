@@ -20,6 +20,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'keys adopt': ['keys adopt --slot es --kid es-2026-11 --config my.yaml'],
   'keys release': ['keys release --slot es --config my.yaml'],
   'keys create': ['keys create --signer local --alg ES256 --kid es-2027-02 --config my.yaml'],
+  'keys ceremony': [
+    'keys ceremony ceremony.yaml --dry-run --config my.yaml',
+    'keys ceremony ceremony.yaml --out /media/safe/es-4 --config my.yaml',
+  ],
+  'keys ceremony verify': ['keys ceremony verify es-4 --key auditors.json'],
   'audit verify': [
     'audit verify --config my.yaml',
     'audit verify audit.jsonl.2.gz audit.jsonl.1 audit.jsonl',

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { allAlgorithms } from '../jose/algorithms.js'
+import type { CeremonyOptions, VerifyCeremonyOptions } from './key-ceremony.js'
 import type { AdoptOptions, RotateOptions, SlotOptions } from './key-slots.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
@@ -46,6 +47,32 @@ export const addKeyCommands = (keys: Command): void => {
       await (await import('./keys.js')).createKey(options)
     })
   addSlotCommands(keys)
+  addCeremonyCommands(keys)
+}
+
+/** Adds the commands for keys that are made with people in a room. */
+const addCeremonyCommands = (keys: Command): void => {
+  const ceremony = keys
+    .command('ceremony')
+    .description('make a key with people in a room, and write a signed transcript')
+    .argument('<file>', 'what is made, where, and who is present, in YAML')
+    .option('--dry-run', 'do everything but make the key')
+    .option('--out <folder>', 'a new folder for the transcript; default: ceremony-TIME')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .helpCommand(false)
+    .action(async (file: string, options: CeremonyOptions) =>
+      (await import('./key-ceremony.js')).ceremony(file, options),
+    )
+  ceremony
+    .command('verify')
+    .description('check that JSON, text and signature of a transcript belong together')
+    .argument('<folder>', 'the folder of the transcript')
+    .option('--key <file>', 'the JWK or JWK Set of which one key must have signed')
+    .addOption(jsonOption())
+    .action(async (folder: string, options: VerifyCeremonyOptions) =>
+      (await import('./key-ceremony.js')).verifyCeremony(folder, options),
+    )
 }
 
 const parseMonths = (written: string): number => {

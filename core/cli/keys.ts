@@ -115,7 +115,8 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   if (!works) throw new CommandFailed(`The key was created, but cannot sign: ${explainKeyError(failure)}`)
 }
 
-const describeWarning = (message: string, fields: JsonObject): string =>
+/** A warning of a signer, in one line. */
+export const describeWarning = (message: string, fields: JsonObject): string =>
   [
     'warning:',
     message,

@@ -8,6 +8,7 @@ export type AuditEventName =
   | 'key.retired'
   | 'key.withdrawn'
   | 'key.proved'
+  | 'key.ceremony_refused'
   | 'slot.changed'
   | 'slot.delayed'
   | 'slot.overdue'

@@ -8,10 +8,11 @@ import { truncateMiddle, fitWidths } from '../../core/cli/table.js'
 
 const program = createProgram()
 
-const leaves = (command: Command, path = ''): readonly (readonly [string, Command])[] =>
-  command.commands.length === 0
-    ? [[path, command]]
-    : command.commands.flatMap((one) => leaves(one, `${path} ${one.name()}`.trim()))
+/** The commands that do something: those without commands of their own, and those that take an argument besides. */
+const leaves = (command: Command, path = ''): readonly (readonly [string, Command])[] => [
+  ...(command.commands.length === 0 || command.registeredArguments.length > 0 ? ([[path, command]] as const) : []),
+  ...command.commands.flatMap((one) => leaves(one, `${path} ${one.name()}`.trim())),
+]
 
 /** As a shell splits it, for the plain words of examples. */
 const split = (line: string): readonly string[] =>
@@ -78,7 +79,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
     [['ch'], ['check']],
     [
       ['keys', ''],
-      ['list', 'plan', 'strays', 'create', 'rotate', 'adopt', 'release', '--help'],
+      ['list', 'plan', 'strays', 'create', 'rotate', 'adopt', 'release', 'ceremony', '--help'],
     ],
     [['keys', 'create', '--s'], ['--signer']],
     [

@@ -12,7 +12,7 @@ import {
   withoutDelay,
   withoutRequest,
   type SignedEnd,
-  type Slot,
+  type SlotForm,
   type SlotKey,
   type SlotRecord,
 } from './slot.js'
@@ -20,10 +20,10 @@ import {
 /** Calls of `create` for one number. Each may have left a key behind that nobody can see yet. */
 const mostAttempts = 3
 /** Signatures with which a new key is proved. */
-const proofs = 10
+export const proofs = 10
 /** Milliseconds. A token may take seconds to make an RSA key. */
 const createMs = 60_000
-const callMs = 10_000
+export const callMs = 10_000
 
 /** A slot that no retry helps: it waits for an operator. */
 export class SlotStopped extends Error {
@@ -52,8 +52,8 @@ const withKey = (record: SlotRecord, number: number, more: Partial<SlotKey>): Sl
 })
 
 /** Calls the backend, which has a limited time and never keeps the lease. */
-const ask = <T>(
-  { signer }: SlotKey,
+export const askSigner = <T>(
+  { signer }: Pick<SlotKey, 'signer'>,
   milliseconds: number,
   outer: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
@@ -71,7 +71,7 @@ const providerFor = ({ providerOf }: StepOptions, { signer }: SlotKey): SignerPr
   return provider
 }
 
-const plan = (slot: Slot, { write, now, isTaken }: StepOptions): Promise<SlotRecord> =>
+const plan = (slot: SlotForm, { write, now, isTaken }: StepOptions): Promise<SlotRecord> =>
   write((record) => {
     let number = record.next_number
     while (isTaken(kidOf(slot.slot, number))) number++
@@ -82,14 +82,14 @@ const plan = (slot: Slot, { write, now, isTaken }: StepOptions): Promise<SlotRec
     return { ...record, next_number: number + 1, keys: [...record.keys, key] }
   })
 
-const make = async (slot: Slot, key: SlotKey, options: StepOptions): Promise<SlotRecord> => {
+const make = async (slot: SlotForm, key: SlotKey, options: StepOptions): Promise<SlotRecord> => {
   const { write, deployment, signal } = options
   const provider = providerFor(options, key)
   const { find, create } = provider
   if (find === undefined || create === undefined)
     throw new SlotStopped(`the signer ${key.signer} cannot hold keys of slots: it cannot make and find them`)
   const tags: KeyTags = { deployment, slot: slot.slot, kid: key.kid }
-  const [found] = await ask(key, createMs, signal, (limit) =>
+  const [found] = await askSigner(key, createMs, signal, (limit) =>
     find.call(provider, key.name, limit, key.attempts > 0 ? tags : undefined),
   )
   const made = (ref: string) => write((record) => withoutDelay(withKey(record, key.number, { step: 'made', ref })))
@@ -107,7 +107,7 @@ const make = async (slot: Slot, key: SlotKey, options: StepOptions): Promise<Slo
   await write((record) => withKey(record, key.number, { attempts: key.attempts + 1 }))
   try {
     return await made(
-      await ask(key, createMs, signal, (limit) => create.call(provider, key.name, key.alg, limit, tags)),
+      await askSigner(key, createMs, signal, (limit) => create.call(provider, key.name, key.alg, limit, tags)),
     )
   } catch (error) {
     // A refusal says that nothing was created.
@@ -120,13 +120,13 @@ const make = async (slot: Slot, key: SlotKey, options: StepOptions): Promise<Slo
 const signProbe = async (key: SlotKey, signer: Signer, signal: AbortSignal): Promise<void> => {
   const { publicKey } = checkPublicJwk(signer.publicJwk, [key.alg])
   const probe = newProbe()
-  const signature = await ask(key, callMs, signal, (limit) => signer.sign(probe, limit))
+  const signature = await askSigner(key, callMs, signal, (limit) => signer.sign(probe, limit))
   if (!(await verifySignature({ alg: key.alg, jwk: signer.publicJwk, publicKey }, probe, signature)))
     throw new KeyRefused(`a signature of ${key.kid} does not verify with its public key`)
 }
 
 const openKey = (key: SlotKey, provider: SignerProvider, signal: AbortSignal): Promise<Signer> =>
-  ask(key, callMs, signal, (limit) => provider.open(key.ref ?? key.name, key.alg, limit))
+  askSigner(key, callMs, signal, (limit) => provider.open(key.ref ?? key.name, key.alg, limit))
 
 const prove = async (key: SlotKey, options: StepOptions): Promise<SlotRecord> => {
   const { write, signal } = options
@@ -135,7 +135,7 @@ const prove = async (key: SlotKey, options: StepOptions): Promise<SlotRecord> =>
   const { jwk, thumbprint } = checkPublicJwk(signer.publicJwk, [key.alg])
   const { inspect } = provider
   if (inspect !== undefined)
-    await ask(key, callMs, signal, (limit) => inspect.call(provider, key.ref ?? key.name, limit))
+    await askSigner(key, callMs, signal, (limit) => inspect.call(provider, key.ref ?? key.name, limit))
   for (let count = 0; count < proofs; count++) await signProbe(key, signer, signal)
   return write((record) => {
     const same = record.keys.find((other) => other.number !== key.number && other.thumbprint === thumbprint)
@@ -168,7 +168,7 @@ const remove = async (what: 'disable' | 'destroy', key: SlotKey, options: StepOp
   const { write, now, signal } = options
   const { removal } = providerFor(options, key)
   const ref = key.ref ?? key.name
-  if (removal !== undefined) await ask(key, callMs, signal, (limit) => removal[what](ref, limit))
+  if (removal !== undefined) await askSigner(key, callMs, signal, (limit) => removal[what](ref, limit))
   const ended = what === 'disable' ? ({ step: 'disabled', ended_at: now() } as const) : ({ step: 'destroyed' } as const)
   return write((record) => withKey(record, key.number, ended))
 }
@@ -177,7 +177,7 @@ const remove = async (what: 'disable' | 'destroy', key: SlotKey, options: StepOp
  * Takes one step of a slot under its lease. Each step may be repeated after it was interrupted anywhere. Throws
  * `SlotStopped` when an operator must act, `KeyRefused`, `BadJwk`, `Unavailable`, `LeaseLost`.
  */
-export const takeStep = (slot: Slot, step: NextStep, options: StepOptions): Promise<SlotRecord> => {
+export const takeStep = (slot: SlotForm, step: NextStep, options: StepOptions): Promise<SlotRecord> => {
   const { write, now } = options
   switch (step.do) {
     case 'plan':

@@ -1,0 +1,2 @@
+// A ceremony knows no command.
+import '../cli/start.js'
