@@ -25,6 +25,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'keys ceremony ceremony.yaml --out /media/safe/es-4 --config my.yaml',
   ],
   'keys ceremony verify': ['keys ceremony verify es-4 --key auditors.json'],
+  'keys log verify': [
+    'keys log verify https://id.bank.example --state key-log.json',
+    'keys log verify https://id.bank.example --state key-log.json --json',
+  ],
+  'keys log key': ['keys log key --config my.yaml'],
   'audit verify': [
     'audit verify --config my.yaml',
     'audit verify audit.jsonl.2.gz audit.jsonl.1 audit.jsonl',

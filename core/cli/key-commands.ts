@@ -3,6 +3,9 @@ import { allAlgorithms } from '../jose/algorithms.js'
 import type { CeremonyOptions, VerifyCeremonyOptions } from './key-ceremony.js'
 import type { AdoptOptions, RotateOptions, SlotOptions } from './key-slots.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
+import { parseNoteKey, type NoteKey } from '../keys/log/note.js'
+import { findOutboundFault } from '../outbound/outbound-fetch.js'
+import type { KeyLogKeyOptions, VerifyKeyLogOptions } from './key-log.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
 import type { PlanKeysOptions } from './plan-keys.js'
 import type { StrayKeysOptions } from './stray-keys.js'
@@ -48,6 +51,7 @@ export const addKeyCommands = (keys: Command): void => {
     })
   addSlotCommands(keys)
   addCeremonyCommands(keys)
+  addLogCommands(keys.command('log').description('the public log of keys').helpCommand(false))
 }
 
 /** Adds the commands for keys that are made with people in a room. */
@@ -122,4 +126,37 @@ const addSlotCommands = (keys: Command): void => {
       demand(command, 'slot')
       await (await import('./key-slots.js')).release(options)
     })
+}
+
+/** Adds the commands for the public log of keys. */
+const addLogCommands = (log: Command): void => {
+  log
+    .command('verify')
+    .description('watch the key log of an issuer, from any machine: exit code 1 when something is wrong')
+    .argument('<issuer>', 'the URL of the issuer', parseIssuer)
+    .option('--state <file>', 'remember what was seen, and compare it with that next time')
+    .addOption(new Option('--key <key>', 'what "keys log key" prints; default: that of the state').argParser(parseKey))
+    .addOption(jsonOption())
+    .action(async (issuer: string, options: VerifyKeyLogOptions) =>
+      (await import('./key-log.js')).verifyKeyLog(issuer, options),
+    )
+  log
+    .command('key')
+    .description('print the verifier key of the key log')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: KeyLogKeyOptions) => (await import('./key-log.js')).printKeyLogKey(options))
+}
+
+const parseIssuer = (written: string): string => {
+  const fault = findOutboundFault(written)
+  if (fault !== undefined || written.includes('?'))
+    throw new InvalidArgumentError(`It ${fault ?? 'must have no query'}.`)
+  return written
+}
+
+const parseKey = (written: string): NoteKey => {
+  const key = parseNoteKey(written)
+  if (key === undefined) throw new InvalidArgumentError('It must be a verifier key for Ed25519: <name>+<hash>+<key>.')
+  return key
 }

@@ -79,7 +79,11 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
     [['ch'], ['check']],
     [
       ['keys', ''],
-      ['list', 'plan', 'strays', 'create', 'rotate', 'adopt', 'release', 'ceremony', '--help'],
+      ['list', 'plan', 'strays', 'create', 'rotate', 'adopt', 'release', 'ceremony', 'log', '--help'],
+    ],
+    [
+      ['keys', 'log', ''],
+      ['verify', 'key', '--help'],
     ],
     [['keys', 'create', '--s'], ['--signer']],
     [

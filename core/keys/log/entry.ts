@@ -31,7 +31,16 @@ const isPurpose = (value: unknown): value is KeyPurpose => keyPurposes.some((pur
 const isStep = (value: unknown): value is KeyLogStep => keyLogSteps.some((step) => step === value)
 const isTime = (value: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/.test(value) && !isNaN(Date.parse(value))
 
-/** Reads an entry from anywhere. Undefined unless it is exactly one that `encodeEntry` writes. */
+/** Whether JSON is written as RFC 8785 has it, where it has no numbers and no objects in its members. */
+const isCanonical = (value: Readonly<Record<string, unknown>>, text: string): boolean => {
+  const names = Object.keys(value)
+  return names.every((name, place) => place === 0 || (names[place - 1] ?? '') < name) && JSON.stringify(value) === text
+}
+
+/**
+ * Reads an entry from anywhere. Undefined unless it is canonical and complete. Later versions may write members of text
+ * beside those of this one.
+ */
 export const decodeEntry = (text: string): KeyLogEntry | undefined => {
   let value: unknown
   try {
@@ -45,6 +54,9 @@ export const decodeEntry = (text: string): KeyLogEntry | undefined => {
   if (typeof kid !== 'string' || typeof thumbprint !== 'string' || typeof signer !== 'string') return undefined
   if (alg === undefined || !Array.isArray(purposes) || !purposes.every(isPurpose)) return undefined
   if (!isStep(step) || typeof time !== 'string' || !isTime(time)) return undefined
-  const entry = { kid, thumbprint, alg, purposes, signer, step, time }
-  return encodeEntry(entry) === text ? entry : undefined
+  const isText = Object.entries(value).every(([name, member]) => name === 'purposes' || typeof member === 'string')
+  const isOneAlg = alg === value['alg']
+  return isText && isOneAlg && isCanonical(value, text)
+    ? { kid, thumbprint, alg, purposes, signer, step, time }
+    : undefined
 }

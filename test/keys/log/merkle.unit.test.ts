@@ -94,6 +94,10 @@ describe('an entry', () => {
       text.replace('"kid":"es-7"', '"kid":7'),
     ]
     expect(others.map(decodeEntry)).toEqual(others.map(() => undefined))
+    // Later versions may say more.
+    expect(decodeEntry(text.replace('{"alg"', '{"a":"x","alg"'))).toEqual(entryOf(7))
+    expect(decodeEntry(text.replace('{"alg"', '{"z":"x","alg"'))).toBeUndefined()
+    expect(decodeEntry(text.replace('{"alg"', '{"alg":"ES256","alg"'))).toBeUndefined()
   })
 })
 
