@@ -104,6 +104,8 @@ describe('signet audit verify', () => {
         line('2026-11-20T10:00:02Z', 'userinfo.released', signature('a', '1.1:3')),
         line('2026-11-20T10:00:03Z', 'key.activated', { kid: 'a', signer: 'hsm' }),
         line('2026-11-20T11:00:00Z', 'token.signed', { signatures: [signature('a', '1.1:4')] }),
+        // As a service writes it: a probe has the name that the backend gives to the key.
+        line('2026-11-21T00:00:00Z', 'key.proved', { signer: 'hsm', ref: 'pkcs11:object=a', digest: 'x' }),
       ].join('\n'),
     )
     const count = async (...more: string[]) =>
@@ -117,12 +119,15 @@ describe('signet audit verify', () => {
       first: '2026-11-20T10:00:01Z',
       last: '2026-11-20T10:00:01Z',
     }
-    expect(await count()).toEqual([{ kid: 'a', signer: 'hsm', issued: 3, probes: 1, first, last }, onlyB])
+    const night = '2026-11-21T00:00:00Z'
+    const probes = { kid: 'pkcs11:object=a', signer: 'hsm', issued: 0, probes: 1, first: night, last: night }
+    expect(await count()).toEqual([{ kid: 'a', signer: 'hsm', issued: 3, probes: 1, first, last }, onlyB, probes])
     expect(await count('--until', last)).toEqual([
       { kid: 'a', signer: 'hsm', issued: 2, probes: 1, first, last: '2026-11-20T10:00:02Z' },
       onlyB,
     ])
-    expect(await count('--from', '2026-11-21T00:00:00Z')).toEqual([])
+    expect(await count('--from', night)).toEqual([probes])
+    expect(await count('--from', '2026-11-22T00:00:00Z')).toEqual([])
   })
 
   it('verifies the log of the configuration when no file is named', async () => {
