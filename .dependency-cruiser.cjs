@@ -100,6 +100,8 @@ module.exports = {
         '^config/',
         observe,
         oauth,
+        outbound,
+        certificates,
         jose,
         keys,
         outbound,

@@ -94,6 +94,19 @@ const bundle = async () => {
   })
 }
 
+/** Writes what runs, as CycloneDX, which the auditor's pack has. An unpacked package keeps the one that it was packed with. */
+const writeSbom = () => {
+  const [lock, sbom] = [join(root, 'package-lock.json'), join(dist, 'sbom.json')]
+  if (!existsSync(lock) || modified(sbom) > Math.max(modified(lock), modified(join(root, 'package.json')))) return
+  const { status, stdout } = spawnSync(process.execPath, [join(root, '.ci', 'sbom.js')], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  if (status === 0) writeFileSync(sbom, stdout)
+  else process.exitCode ||= 1
+}
+
 /** Writes the commit of this checkout, which `--version` prints. An unpacked package keeps the commit that it was packed with. */
 const writeCommit = () => {
   if (!existsSync(join(root, '.git'))) return
@@ -109,6 +122,7 @@ if (process.argv.includes('--for-start')) {
 } else if (!process.argv.includes('--for-git') || process.env.npm_command === 'install') {
   compile()
   await bundle()
+  writeSbom()
 }
 removeStale()
 writeCommit()

@@ -109,3 +109,16 @@ export const instant = z.iso
   .datetime({ offset: true, error: 'must be a time with its zone, such as 2026-11-20T00:00:00Z' })
   .transform((value) => Date.parse(value))
   .meta({ title: 'time with zone' })
+
+/** An address that people or this service follow. */
+export const link = z
+  .string()
+  .superRefine((value, context) => {
+    const fail = (message: string) => context.addIssue({ code: 'custom', message })
+    if (!URL.canParse(value)) return fail('must be an absolute URL')
+    const { protocol, hostname, username, password } = new URL(value)
+    if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackHost(hostname)))
+      return fail('must be an https URL (http is for loopback only)')
+    if (username !== '' || password !== '') fail('must not carry credentials')
+  })
+  .meta({ title: 'https URL' })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isLoopbackHost, isSocketPath, resourceUri, scopeToken, secret, text, trustedPeer } from './fields.js'
+import { isLoopbackHost, isSocketPath, link, resourceUri, scopeToken, secret, text, trustedPeer } from './fields.js'
 
 export const port = z.int().min(0).max(65_535)
 
@@ -223,6 +223,11 @@ export const audit = z
       file: text
         .refine((file) => file !== 'stdout', 'write `audit: stdout` to print the audit log')
         .describe('A file of JSON lines. `audit: stdout` prints them and requires `workers: 1`.'),
+      timestamp_authority: link
+        .optional()
+        .describe(
+          "Who stamps each [auditor's pack](audit-log.md#the-auditors-pack) with the time (RFC 3161). Absent: packs have no time stamp. `https://tsa.example/tsr`",
+        ),
     }),
   ])
   .default({ file: './data/audit.jsonl' })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { languageTag, lineOf, textForPeople } from './claims.js'
-import { isLoopbackHost, text } from './fields.js'
+import { link, text } from './fields.js'
 
 const colour = z
   .string()
@@ -15,18 +15,6 @@ const path = text
     'must be the path of a file: Signet serves it itself, and the pages load nothing from elsewhere',
   )
   .meta({ title: 'path' })
-
-const link = z
-  .string()
-  .superRefine((value, context) => {
-    const fail = (message: string) => context.addIssue({ code: 'custom', message })
-    if (!URL.canParse(value)) return fail('must be an absolute URL')
-    const { protocol, hostname, username, password } = new URL(value)
-    if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackHost(hostname)))
-      return fail('must be an https URL (http is for loopback only)')
-    if (username !== '' || password !== '') fail('must not carry credentials')
-  })
-  .meta({ title: 'https URL' })
 
 const brand = {
   name: lineOf(60)

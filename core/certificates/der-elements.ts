@@ -5,7 +5,7 @@
 const maxElements = 256
 
 /** Sizes in bytes of the header and content of the element at `offset`. The reader refuses a `length` past the end. */
-const headerAt = (der: Uint8Array, offset: number): { readonly header: number; readonly length: number } => {
+export const headerAt = (der: Uint8Array, offset: number): { readonly header: number; readonly length: number } => {
   const first = der[offset + 1] ?? 0
   if (first < 0x80) return { header: 2, length: first }
   const digits = first & 0x7f

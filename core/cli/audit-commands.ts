@@ -1,6 +1,11 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { hsmLogFormats, isHsmLogFormat, type HsmLogFile } from '../operate/hsm-logs/read-hsm-logs.js'
 import type { CountCommandOptions, ReconcileCommandOptions, VerifyCommandOptions } from './audit.js'
-import { collect, demand, jsonOption, nameConfig, optionalConfig, wideOption } from './options.js'
+import type { MakePackOptions } from './audit-pack.js'
+import type { VerifyPackCommandOptions } from './verify-audit-pack.js'
+import { collect, demand, jsonOption, nameConfig, optionalConfig, requireConfig, wideOption } from './options.js'
+
+type PackCommandOptions = Partial<MakePackOptions> & VerifyPackCommandOptions & { readonly verify?: string }
 
 /** Adds the commands for the audit log. */
 export const addAuditCommands = (audit: Command): void => {
@@ -32,8 +37,9 @@ export const addAuditCommands = (audit: Command): void => {
     })
   audit
     .command('reconcile')
-    .description('compare the signatures in CloudTrail with the audit log')
-    .option('--cloudtrail <files...>', 'exports of CloudTrail, .json or .json.gz (required)')
+    .description('compare the signatures in CloudTrail, or in the log of an HSM, with the audit log')
+    .option('--cloudtrail <files...>', 'exports of CloudTrail, .json or .json.gz')
+    .addOption(hsmLogOption())
     .option('--audit <files...>', 'audit logs; default: the one of the configuration')
     .addOption(optionalConfig('compare only the keys of this configuration'))
     .option('--from <time>', 'do not report signatures before this time as missing', parseTime)
@@ -41,10 +47,53 @@ export const addAuditCommands = (audit: Command): void => {
     .addOption(jsonOption())
     .addOption(wideOption())
     .action(async (options: ReconcileCommandOptions, command: Command) => {
-      demand(command, 'cloudtrail')
+      if (options.hsmLog === undefined) demand(command, 'cloudtrail')
       nameConfig(command)
       await (await import('./audit.js')).reconcileAudit(options)
     })
+  addPackCommand(audit)
+}
+
+const addPackCommand = (audit: Command): void => {
+  audit
+    .command('pack')
+    .description('make a signed folder with what an auditor needs of a period, or verify one')
+    .option('--from <time>', 'the beginning of the period', parseTime)
+    .option('--to <time>', 'the end of the period, which is not part of it', parseTime)
+    .option('--out <folder>', 'where the pack is made: a new or empty folder')
+    .option('--audit <files...>', 'audit logs, oldest first; default: the one of the configuration')
+    .option('--cloudtrail <files...>', 'exports of CloudTrail to compare')
+    .addOption(hsmLogOption())
+    .addOption(optionalConfig('make a pack of this deployment'))
+    .option('--verify <folder>', 'verify a pack; this needs neither a configuration nor a store')
+    .option('--key <file>', 'the public key of the deployment: JWK, JWK Set or PEM')
+    .option('--timestamp-ca <file>', 'certificates in PEM that the time stamp must lead to')
+    .addOption(jsonOption())
+    .action(async (options: PackCommandOptions, command: Command) => {
+      if (options.verify !== undefined) {
+        for (const name of ['from', 'to', 'out', 'audit', 'cloudtrail', 'hsmLog'])
+          if (command.getOptionValue(name) !== undefined) command.error('error: --verify only verifies')
+        return (await import('./verify-audit-pack.js')).verifyAuditPack(options.verify, options)
+      }
+      demand(command, 'from', 'to', 'out')
+      if (options.key !== undefined || options.timestampCa !== undefined)
+        command.error('error: --key and --timestamp-ca belong to --verify')
+      requireConfig(command)
+      await (await import('./audit-pack.js')).makeAuditPack(options as MakePackOptions)
+    })
+}
+
+const hsmLogOption = (): Option =>
+  new Option('--hsm-log <format=file...>', `logs of HSMs: ${Object.keys(hsmLogFormats).join(', ')}`).argParser(
+    parseHsmLog,
+  )
+
+const parseHsmLog = (written: string, before: readonly HsmLogFile[] = []): readonly HsmLogFile[] => {
+  const [format = '', ...rest] = written.split('=')
+  const file = rest.join('=')
+  if (!isHsmLogFormat(format) || file === '')
+    throw new InvalidArgumentError(`Write one of ${Object.keys(hsmLogFormats).join(', ')}, and a file: luna=hsm.log.`)
+  return [...before, { format, file }]
 }
 
 const parseTime = (written: string): number => {

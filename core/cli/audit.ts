@@ -3,13 +3,17 @@ import { ConfigurationError } from '../../config/problems.js'
 import { verifyAudit, type AuditVerification } from '../operate/audit-verify.js'
 import { countSignatures } from '../operate/count-signatures.js'
 import { readLines, RecordsUnreadable } from '../operate/json-records.js'
-import { reconcile } from '../operate/reconcile.js'
+import { compareHsmLogs, type HsmReconciliation } from '../operate/hsm-logs/compare-counts.js'
+import type { HsmLogFile } from '../operate/hsm-logs/read-hsm-logs.js'
+import { reconcile, type Reconciliation } from '../operate/reconcile.js'
+import type { ConfiguredKey } from '../operate/trail-keys.js'
 import { CommandFailed } from './failure.js'
-import { print, printError, printJson } from './output.js'
+import { print, printError, printJson, show } from './output.js'
 import { printList, printTable } from './table.js'
 
 export interface ReconcileCommandOptions {
-  readonly cloudtrail: readonly string[]
+  readonly cloudtrail?: readonly string[]
+  readonly hsmLog?: readonly HsmLogFile[]
   readonly audit?: readonly string[]
   readonly config?: string
   readonly from?: number
@@ -20,41 +24,54 @@ export interface ReconcileCommandOptions {
 /** CloudTrail does not record the keys of these signers. */
 const outsideTrail = new Set<unknown>(['signers/local', 'signers/pkcs11'])
 
-const explain = (error: unknown): never => {
+export const explainRecords = (error: unknown): never => {
   throw error instanceof RecordsUnreadable ? new CommandFailed(error.message) : error
 }
 
 /** Reads the configuration as written. Its secrets need not exist, because only names are read. */
-const readWritten = async (file: string | undefined): Promise<ConfigReading['salvaged']> => {
+export const readWritten = async (file: string | undefined): Promise<ConfigReading['salvaged']> => {
   if (file === undefined) return {}
   const { salvaged, problems } = await readConfig(file, process.env)
   if (problems.some(({ path }) => path === '')) throw new ConfigurationError(problems)
   return salvaged
 }
 
-const logsOf = ({ audit }: ConfigReading['salvaged']): readonly string[] =>
+export const logsOf = ({ audit }: ConfigReading['salvaged']): readonly string[] =>
   typeof audit === 'object' && audit.file !== undefined ? [audit.file] : []
+
+/** The keys that CloudTrail may record. Those of a slot are known to the store alone. */
+export const trailKeysOf = ({ keys, signers }: ConfigReading['salvaged']): readonly ConfiguredKey[] | undefined =>
+  keys
+    ?.flatMap((key) => (key === undefined || 'slot' in key ? [] : [{ signer: key.signer, ref: key.ref }]))
+    .filter(({ signer = '' }) => !outsideTrail.has(signers?.[signer]?.use))
+
+/** The signers whose keys are in an HSM with a log of its own. */
+export const hsmSignersOf = ({ signers }: ConfigReading['salvaged']): readonly string[] | undefined =>
+  signers && Object.entries(signers).flatMap(([name, signer]) => (signer?.use === 'signers/pkcs11' ? [name] : []))
 
 /** Implements `signet audit reconcile`. The exit code is 1 when the two logs do not record the same signatures. */
 export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<void> => {
-  const { cloudtrail, from, until } = options
+  const { cloudtrail, hsmLog, from, until } = options
   const config = await readWritten(options.config)
   const audit = options.audit ?? logsOf(config)
   if (audit.length === 0) throw new CommandFailed('No audit log was given: use --audit, or a --config that has one.')
-  const keys = config.keys
-    // The keys of a slot are known to the store alone.
-    ?.flatMap((key) => (key === undefined || 'slot' in key ? [] : [{ signer: key.signer, ref: key.ref }]))
-    .filter(({ signer = '' }) => !outsideTrail.has(config.signers?.[signer]?.use))
-  const found = await reconcile({
-    cloudtrail,
-    audit,
-    ...(keys && { keys }),
-    ...(from !== undefined && { from }),
-    ...(until !== undefined && { until }),
-  }).catch(explain)
+  const keys = trailKeysOf(config)
+  const times = { ...(from !== undefined && { from }), ...(until !== undefined && { until }) }
+  const trail =
+    cloudtrail && (await reconcile({ cloudtrail, audit, ...(keys && { keys }), ...times }).catch(explainRecords))
+  const range = { from: from ?? -Infinity, until: until ?? Infinity }
+  const hsm = hsmLog && (await compareHsmLogs(hsmLog, audit, hsmSignersOf(config), range).catch(explainRecords))
+  if (trail && trail.unissued.length + trail.unsigned.length > 0) process.exitCode = 1
+  if (hsm?.counts && hsm.counts.logged !== hsm.counts.recorded) process.exitCode = 1
+  if (hsm?.logs.some(({ gaps }) => gaps.length > 0)) process.exitCode = 1
+  if (options.json) return printJson({ ...trail, ...(hsm && { hsm }) })
+  if (trail) printTrail(trail)
+  if (trail && hsm) print('')
+  if (hsm) printHsmLogs(hsm)
+}
+
+const printTrail = (found: Reconciliation): void => {
   const { unissued, unsigned } = found
-  if (unissued.length + unsigned.length > 0) process.exitCode = 1
-  if (options.json) return printJson(found)
   print(
     `${String(found.signatures)} signatures in CloudTrail, ${String(found.recorded)} in the audit log, ${String(found.matched)} in both`,
   )
@@ -77,6 +94,33 @@ export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<
     )
 }
 
+const printHsmLogs = ({ logs, counts }: HsmReconciliation): void => {
+  for (const { format, events, outside, unread, uncounted, operations, gaps } of logs) {
+    print(
+      `${format}: ${String(events)} events, ${String(outside)} at other times, ${String(unread)} lines not understood`,
+    )
+    if (uncounted !== undefined) print(uncounted)
+    for (const { log, after, before } of gaps)
+      print(`${show(log)}: nothing between the numbers ${String(after)} and ${String(before)}: events are missing`)
+    if (operations.length > 0)
+      printTable(
+        ['OPERATION', 'RESULT', 'COUNT', 'FIRST', 'LAST'],
+        operations.map(({ operation, result, count, first, last }) => [operation, result, String(count), first, last]),
+      )
+    print('')
+  }
+  if (counts === undefined) return
+  const of = counts.signers === undefined ? 'all signers' : counts.signers.join(', ')
+  print(
+    `${String(counts.logged)} signatures in the logs of HSMs, ${String(counts.recorded)} in the audit log, by ${of}`,
+  )
+  if (counts.hours.length > 0)
+    printTable(
+      ['HOUR', 'HSM', 'AUDIT LOG'],
+      counts.hours.map(({ hour, logged, recorded }) => [hour, String(logged), String(recorded)]),
+    )
+}
+
 export interface CountCommandOptions {
   readonly config?: string
   readonly from?: number
@@ -92,7 +136,7 @@ export const countAudit = async (files: readonly string[], options: CountCommand
     audit,
     ...(from !== undefined && { from }),
     ...(until !== undefined && { until }),
-  }).catch(explain)
+  }).catch(explainRecords)
   if (json) return printJson(counts)
   printList(
     'signatures',
@@ -115,7 +159,7 @@ export interface VerifyCommandOptions {
 export const verifyAuditFiles = async (files: readonly string[], options: VerifyCommandOptions): Promise<void> => {
   const { partial = false, head: heads = [], json } = options
   const logs = files.length === 0 ? await findLogs(options) : files
-  const found = await verifyAudit(logs.map(readLines), { partial, heads }).catch(explain)
+  const found = await verifyAudit(logs.map(readLines), { partial, heads }).catch(explainRecords)
   // Otherwise an empty file would pass as a complete log.
   if (found.lines === 0) throw new CommandFailed('The log is empty: nothing was verified.')
   if (found.faults.length + found.lostHeads.length > 0) process.exitCode = 1

@@ -36,7 +36,14 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'audit verify --partial - < audit.jsonl',
   ],
   'audit count': ['audit count --from 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z --config my.yaml'],
-  'audit reconcile': ['audit reconcile --cloudtrail export.json.gz --from 2026-11-20T00:00:00Z --config my.yaml'],
+  'audit reconcile': [
+    'audit reconcile --cloudtrail export.json.gz --from 2026-11-20T00:00:00Z --config my.yaml',
+    'audit reconcile --hsm-log luna=hsm.log --config my.yaml',
+  ],
+  'audit pack': [
+    'audit pack --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z --out pack-2026-10 --config my.yaml',
+    'audit pack --verify pack-2026-10 --key jwks.json',
+  ],
   'clients list': ['clients list --config my.yaml'],
   'clients add': [
     'clients add --name Shop --redirect-uri https://shop.example/callback --config my.yaml',

@@ -40,9 +40,28 @@ export interface AuditVerification {
   readonly lostHeads: readonly string[]
 }
 
+/** What came before the first line of an extract. */
+export interface AuditBefore {
+  /** The writers that continue in the extract, or after it. */
+  readonly writers: readonly AuditEnd[]
+  /** The hashes of earlier lines that lines of the extract name. */
+  readonly hashes: readonly string[]
+}
+
+/** The last line of a writer so far. */
+export interface AuditEnd {
+  readonly writer: string
+  readonly pid: number
+  readonly seq: number
+  /** The hash of the line. */
+  readonly head: string
+}
+
 export interface AuditVerifyOptions {
   /** Whether earlier lines may be in a file that was not given. */
   readonly partial?: boolean
+  /** What came before the first line. Absent: nothing, or, with `partial`, nobody knows. */
+  readonly before?: AuditBefore
   /** Hashes of lines that must exist. */
   readonly heads?: readonly string[]
 }
@@ -79,7 +98,7 @@ interface State {
   before: number
 }
 
-interface Chained {
+export interface Chained {
   readonly writer: string
   readonly seq: number
   readonly prev: string | null
@@ -89,17 +108,17 @@ interface Chained {
 }
 
 /** How many lines of other, quicker processes may come between a new writer's first line and the line that it names. */
-const window = 65_536
+export const namedWithin = 65_536
 /** How many lines of others may precede the first line of a writer that found the file empty. */
 const startEvents = 1000
 
-const isChained = (value: JsonObject): value is JsonObject & Chained =>
+export const isChained = (value: JsonObject): value is JsonObject & Chained =>
   Number(value['v']) >= schemaVersion &&
   typeof value['writer'] === 'string' &&
   Number.isSafeInteger(value['seq']) &&
   (value['prev'] === null || typeof value['prev'] === 'string')
 
-const parse = (line: string): JsonObject | undefined => {
+export const parseAuditLine = (line: string): JsonObject | undefined => {
   try {
     const value: unknown = JSON.parse(line)
     return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined
@@ -122,7 +141,8 @@ const findFault = (chain: Chain, { writer, seq, prev }: Chained, line: number): 
   if (seq === known) return fault('repeated', `seq ${String(seq)} comes again`)
   if (seq < known) return fault('reordered', `seq ${String(seq)} comes after seq ${String(known)}`)
   if (prev === chain.head) return undefined
-  return fault('changed', `line ${String(chain.line)} (seq ${String(known)}) does not match the hash in this line`)
+  const last = chain.line === 0 ? 'the line before the first' : `line ${String(chain.line)}`
+  return fault('changed', `${last} (seq ${String(known)}) does not match the hash in this line`)
 }
 
 const begin = (state: State, { writer, seq, prev, pid, stream }: Chained, hash: string): void => {
@@ -174,9 +194,12 @@ const follow = (state: State, found: Chained, hash: string): void => {
   chain.line = number
 }
 
+/** Whether it is a line of the operator's log, when both go to standard output. */
+export const isOperatorsLine = (value: JsonObject): boolean => 'level' in value && !('event' in value)
+
 const read = (state: State, line: string): void => {
   const { chains, number } = state
-  const value = parse(line)
+  const value = parseAuditLine(line)
   if (value !== undefined && isChained(value)) {
     const hash = lineHash(line)
     follow(state, value, hash)
@@ -186,8 +209,7 @@ const read = (state: State, line: string): void => {
     remember(state, hash)
     return
   }
-  // Skip lines of the operator's log, when both go to standard output.
-  if (value !== undefined && 'level' in value && !('event' in value)) return
+  if (value !== undefined && isOperatorsLine(value)) return
   remember(state, lineHash(line))
   if (value === undefined && isBegun(line)) state.torn.push(number)
   else if (value !== undefined && chains.size === 0) state.unchained++
@@ -197,15 +219,20 @@ const read = (state: State, line: string): void => {
 const remember = ({ lost, recent }: State, hash: string): void => {
   lost.delete(hash)
   recent.add(hash)
-  if (recent.size > window) for (const oldest of recent) return void recent.delete(oldest)
+  if (recent.size > namedWithin) for (const oldest of recent) return void recent.delete(oldest)
 }
 
-/** Reads a line, or its second part if another process continued where one had stopped in the middle of a line. */
-const readWhole = (state: State, line: string): void => {
+/** The line, or its second part if another process continued where one had stopped in the middle of a line. */
+export const wholePart = (line: string): string => {
   const second = line.indexOf(lineStart, 1)
-  const isGlued = second > 0 && parse(line) === undefined && parse(line.slice(second)) !== undefined
-  if (isGlued) state.torn.push(state.number)
-  read(state, isGlued ? line.slice(second) : line)
+  const isGlued = second > 0 && parseAuditLine(line) === undefined && parseAuditLine(line.slice(second)) !== undefined
+  return isGlued ? line.slice(second) : line
+}
+
+const readWhole = (state: State, line: string): void => {
+  const whole = wholePart(line)
+  if (whole !== line) state.torn.push(state.number)
+  read(state, whole)
 }
 
 /** Starts of lines: of this version, of the one before, and of the operator's log among them. */
@@ -220,12 +247,17 @@ const isBegun = (line: string): boolean =>
  */
 export const verifyAudit = async (
   files: Iterable<AsyncIterable<string>>,
-  { partial = false, heads = [] }: AuditVerifyOptions = {},
+  { partial = false, heads = [], before = { writers: [], hashes: [] } }: AuditVerifyOptions = {},
 ): Promise<AuditVerification> => {
   const state: State = {
     partial,
-    chains: new Map(),
-    recent: new Set(),
+    chains: new Map(
+      before.writers.map(({ writer, pid, seq, head }) => [
+        writer,
+        { pid, lines: 0, first: seq + 1, sequence: seq, head, line: 0 },
+      ]),
+    ),
+    recent: new Set([...before.hashes, ...before.writers.map(({ head }) => head)]),
     lost: new Set(heads),
     torn: [],
     strangers: [],
@@ -245,8 +277,8 @@ export const verifyAudit = async (
     }
   }
   const { chains, strangers, lost, torn, unchained, number: lines } = state
-  const writers = [...chains].map(([writer, { pid, lines: count, first, sequence: last, head }]) => {
-    return { writer, pid, lines: count, first, last, head }
+  const writers = [...chains].flatMap(([writer, { pid, lines: count, first, sequence: last, head }]) => {
+    return count === 0 ? [] : [{ writer, pid, lines: count, first, last, head }]
   })
   const faults = [...[...chains.values()].flatMap(({ fault }) => fault ?? []), ...strangers.slice(0, 1)]
   faults.sort((left, right) => left.line - right.line)

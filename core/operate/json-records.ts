@@ -33,23 +33,30 @@ const readText = async (file: string): Promise<AsyncIterable<string>> => {
  * Throws `RecordsUnreadable`, or the system's error when the file does not exist.
  */
 export const readLines = async function* (file: string): AsyncGenerator<string> {
-  let rest = ''
   try {
-    const source = file === '-' ? (process.stdin.setEncoding('utf8') as AsyncIterable<string>) : await readText(file)
-    for await (const text of source) {
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      yield* lines
-    }
+    yield* splitLines(
+      file === '-' ? (process.stdin.setEncoding('utf8') as AsyncIterable<string>) : await readText(file),
+    )
   } catch (error) {
     throw explain(file, error)
+  }
+}
+
+/** Splits at line feeds. Throws `RecordsUnreadable` for a line that is longer than any record. */
+export const splitLines = async function* (source: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const text of source) {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+    if (rest.length > maxRecord) throw new RecordsUnreadable('has a line of more than 4 MiB')
   }
   if (rest !== '') yield rest
 }
 
 /**
  * The objects of a JSON file of any size, one by one: members of a list, of a list within an object
- * (`{"Records":[…]}`, `{"Events":[…]}`), or in sequence as in JSON lines. Gzip is unpacked. Throws
+ * (`{"Records":[…]}`, `{"Events":[…]}`, `{"events":[…]}`), or in sequence as in JSON lines. Gzip is unpacked. Throws
  * `RecordsUnreadable`, or the system's error when the file does not exist.
  */
 export const readJsonRecords = async function* (file: string): AsyncGenerator<JsonObject> {
@@ -95,7 +102,7 @@ const explain = (file: string, error: unknown): unknown => {
   return /^(?:Z|ERR)_/.test(code) ? new RecordsUnreadable(`${file}: is damaged (${code})`) : error
 }
 
-const lists = /"(?:Records|Events)"\s*:\s*$/
+const lists = /"(?:Records|Events|events)"\s*:\s*$/
 
 /** Finds the boundaries of objects without parsing them, because files are larger than memory. */
 class RecordSplitter {
