@@ -26,6 +26,9 @@ export interface Kept {
   /** By `nameOf`. */
   readonly keys: Map<string, OpenRequest>
   child: ForkedChild | undefined
+  /** A child that is about to take over from the present one. */
+  successor: ForkedChild | undefined
+  replacing: Promise<void> | undefined
   channels: readonly SessionChannel[]
   /** Of the latest start; undefined from its failure until the next. */
   starting: Promise<void> | undefined
@@ -58,7 +61,7 @@ export const nameOf = ({ number: _number, ...rest }: OpenRequest): string => JSO
 
 const never = new AbortController().signal
 
-export const fail = (kept: Kept, of: ForkedChild, why: Failure): void => {
+const fail = (kept: Kept, of: ForkedChild, why: Failure): void => {
   if (kept.child !== of) return
   of.kill()
   kept.child = undefined
@@ -184,11 +187,38 @@ export const start = (kept: Kept): Promise<void> => {
   return starting
 }
 
-const startChild = (kept: Kept): Promise<void> =>
+/**
+ * Starts another child, which takes over as soon as its sessions are ready; the present one answers what it has
+ * begun. Rejects when the other one cannot start.
+ */
+export const replaceChild = (kept: Kept): Promise<void> =>
+  (kept.replacing ??= startChild(kept, kept.child).finally(() => {
+    kept.replacing = undefined
+  }))
+
+/** Lets a child end after its last answer, or when that is late. */
+const retire = (kept: Kept, old: ForkedChild, channels: readonly SessionChannel[]): void => {
+  clearInterval(kept.sweeping)
+  for (const channel of channels) channel.end()
+  const hung = setTimeout(() => old.kill(), kept.options.deadlineMs)
+  void old.ended.then((why) => {
+    clearTimeout(hung)
+    for (const channel of channels) channel.fail(errorOf(why))
+  })
+}
+
+const failSuccessor = (kept: Kept, successor: ForkedChild): void => {
+  successor.kill()
+  kept.successor = undefined
+  kept.pinInDoubt ||= kept.loginPending
+  kept.loginPending = false
+}
+
+const startChild = (kept: Kept, old?: ForkedChild): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     const { child: settings, environment } = kept.options
     const onReport = (report: ChildReport): void => {
-      if (kept.child !== forked) return
+      if (kept.child !== forked && kept.successor !== forked) return
       if (report.event === 'login-begins') {
         kept.loginPending = true
         forked.letLogin()
@@ -199,6 +229,11 @@ const startChild = (kept: Kept): Promise<void> =>
       else if (report.event === 'joined') join(kept, forked, report.session)
       else {
         clearTimeout(late)
+        // The present child may have ended meanwhile, and another one been started in its place.
+        if (kept.child !== (old ?? forked)) return end({ kind: 'reset', message: 'another process was started' })
+        if (old !== undefined) retire(kept, old, kept.channels)
+        kept.child = forked
+        kept.successor = undefined
         connect(kept, forked, report)
         resolve()
       }
@@ -207,9 +242,11 @@ const startChild = (kept: Kept): Promise<void> =>
     const end = (why: Failure): void => {
       clearTimeout(late)
       reject(errorOf(why))
-      fail(kept, forked, why)
+      if (kept.successor === forked) failSuccessor(kept, forked)
+      else fail(kept, forked, why)
     }
     const late = setTimeout(() => end({ kind: 'reset', message: 'the PKCS#11 library did not start in time' }), startMs)
-    kept.child = forked
+    if (old === undefined) kept.child = forked
+    else kept.successor = forked
     void forked.ended.then(end)
   })

@@ -1,5 +1,5 @@
 import { Unavailable, until, type PublicJwk } from '../../core/api/signer.js'
-import { endings, fail, nameOf, start, openKeyOn, type Kept, type SupervisorOptions } from './kept-child.js'
+import { endings, nameOf, replaceChild, start, openKeyOn, type Kept, type SupervisorOptions } from './kept-child.js'
 import type { ControlRequest, ControlResults, OpenRequest } from './protocol.js'
 import { component, errorOf, isMissing, type SessionChannel } from './session-channel.js'
 import { createSignatureQueue, type SignatureQueue } from './signature-queue.js'
@@ -26,9 +26,9 @@ export interface Supervisor extends AsyncDisposable {
     allowanceMs: number,
   ): Promise<ControlResults[Request['do']]>
   /**
-   * Looks for a key. If the library does not show it but a new process sees it, the child is restarted, because
+   * Looks for a key. If the library does not show it but a new process sees it, the child is replaced, because
    * libraries keep lists of objects that may be old (SoftHSM loses a key that it reads while another process makes
-   * it). Throws as `ask`.
+   * it). No signature fails for it. Throws as `ask`.
    */
   open(request: OpenRequest, signal: AbortSignal): Promise<PublicJwk>
   /**
@@ -78,6 +78,7 @@ const adopt = async (kept: Kept, key: OpenRequest, signal: AbortSignal): Promise
 const close = async (kept: Kept): Promise<void> => {
   kept.closed = true
   clearTimeout(kept.pause)
+  kept.successor?.kill()
   const last = kept.child
   if (last === undefined) return
   for (const channel of kept.channels) channel.end()
@@ -97,6 +98,8 @@ export const supervise = (options: SupervisorOptions): Supervisor => {
     queue,
     keys: new Map(),
     child: undefined,
+    successor: undefined,
+    replacing: undefined,
     channels: [],
     starting: undefined,
     failure: undefined,
@@ -127,9 +130,9 @@ export const supervise = (options: SupervisorOptions): Supervisor => {
         await askAnother(options, request, signal, options.deadlineMs).catch(() => {
           throw error
         })
-        const message = 'the library does not show a key that a new process sees'
-        fail(kept, child, { kind: 'reset', message })
-        throw errorOf({ kind: 'reset', message })
+        options.log.warn('The library does not show a key that a new process sees; the PKCS#11 process is replaced.')
+        if (kept.child === child) await until(signal, () => replaceChild(kept))
+        return await ask(request, signal)
       }
     },
     get room() {

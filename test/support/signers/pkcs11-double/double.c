@@ -13,7 +13,7 @@
  *   die             C_GenerateKeyPair: the process is killed after the keys were made
  *   after 0x06      C_GenerateKeyPair: this code after the keys were made
  *   without 0x40    C_GetMechanismInfo: the token does not have this mechanism, for signatures neither
- *   stale           C_FindObjects: a process that loaded this library before the command finds nothing
+ *   stale LABEL     C_FindObjectsInit: a process that loaded this library before the command finds nothing with this label
  *   drop            every session is closed before the call, as a token does with idle ones
  * `once`: the file is removed, and of all threads and processes the one that removed it obeys.
  */
@@ -156,20 +156,35 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
   return code != CKR_OK ? code : real->C_Login(session, user, pin, length);
 }
 
-static CK_RV find_objects(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR found, CK_ULONG most, CK_ULONG_PTR number) {
+static __thread int hidden;
+
+static int is_older_than_command(void) {
+  struct stat control;
+  if (stat(getenv("DOUBLE_CONTROL"), &control) != 0) return 0;
+  return loaded.tv_sec < control.st_mtim.tv_sec ||
+         (loaded.tv_sec == control.st_mtim.tv_sec && loaded.tv_nsec < control.st_mtim.tv_nsec);
+}
+
+static CK_RV find_objects_init(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR wanted, CK_ULONG count_of) {
   struct rule rule;
   CK_RV code;
-  if (commanded("C_FindObjects", &rule)) {
+  hidden = 0;
+  if (commanded("C_FindObjectsInit", &rule)) {
     if (obey(&rule, session, &code)) return code;
-    struct stat control;
-    if (strcmp(rule.action, "stale") == 0 && stat(getenv("DOUBLE_CONTROL"), &control) == 0 &&
-        (loaded.tv_sec < control.st_mtim.tv_sec ||
-         (loaded.tv_sec == control.st_mtim.tv_sec && loaded.tv_nsec < control.st_mtim.tv_nsec))) {
-      *number = 0;
-      return CKR_OK;
-    }
+    for (CK_ULONG at = 0; strcmp(rule.action, "stale") == 0 && at < count_of; at++)
+      if (wanted[at].type == CKA_LABEL && wanted[at].ulValueLen == strlen(rule.argument) &&
+          memcmp(wanted[at].pValue, rule.argument, wanted[at].ulValueLen) == 0)
+        hidden = is_older_than_command();
   }
-  return real->C_FindObjects(session, found, most, number);
+  return real->C_FindObjectsInit(session, wanted, count_of);
+}
+
+static CK_RV find_objects(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR found, CK_ULONG most, CK_ULONG_PTR number) {
+  CK_RV code = simple("C_FindObjects", session);
+  if (code != CKR_OK) return code;
+  code = real->C_FindObjects(session, found, most, number);
+  if (code == CKR_OK && hidden) *number = 0;
+  return code;
 }
 
 static CK_OBJECT_HANDLE key_with(CK_SESSION_HANDLE session, char *label) {
@@ -223,6 +238,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR functions) {
     list.C_GenerateKeyPair = generate_key_pair;
     list.C_GetMechanismInfo = get_mechanism_info;
     list.C_Login = login;
+    list.C_FindObjectsInit = find_objects_init;
     list.C_FindObjects = find_objects;
     list.C_SignInit = sign_init;
     list.C_Sign = sign;
