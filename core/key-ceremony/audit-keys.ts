@@ -60,6 +60,6 @@ export const openAuditRing = async (options: AuditRingOptions): Promise<AuditRin
   throw new Unavailable(
     silent === undefined ? 'keys' : `signers.${silent.signer}`,
     'no',
-    `no key with the purpose audit can sign the transcript now${silent?.reason === undefined ? '' : `: ${silent.kid}: ${silent.reason}`}`,
+    `no key with the purpose audit can sign now${silent?.reason === undefined ? '' : `: ${silent.kid}: ${silent.reason}`}`,
   )
 }

@@ -1,15 +1,9 @@
 import type { Config } from '../../../config/schema.js'
 import type { Clock } from '../../clock.js'
+import { findAuditKeys, openAuditRing } from '../../key-ceremony/audit-keys.js'
 import { createAuditSignatures } from '../../keys/audit-signatures.js'
-import { KeyRefused, type SigningKey } from '../../keys/ports.js'
-import { openRing } from '../../keys/lifecycle/open-ring.js'
-import {
-  describeExchanged,
-  findPublished,
-  inventoryAtReload,
-  type KeyPublications,
-} from '../../keys/lifecycle/publications.js'
-import { expandSlots } from '../../keys/slots/expand-slots.js'
+import type { SigningKey } from '../../keys/ports.js'
+import type { KeyPublications } from '../../keys/lifecycle/publications.js'
 import type { SlotRecord } from '../../keys/slots/slot.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { packType } from './pack.js'
@@ -40,27 +34,20 @@ export interface PackSigner extends AsyncDisposable {
 const signMs = 30_000
 
 /**
- * Opens the keys of the purpose `audit` that sign now, as a service does. Throws `ConfigurationError` for a key that
- * needs an operator.
+ * Opens the keys of the purpose `audit`. Throws `ConfigurationError` for a key that needs an operator, and
+ * `Unavailable` when none can sign now.
  */
 export const openPackSigner = async (options: AuditSignerOptions): Promise<PackSigner> => {
   const { config, publications, slots, backends, audit, clock } = options
-  const entries = expandSlots(config.keys, slots).filter(({ purposes }) => purposes.includes('audit'))
-  const { keys } = inventoryAtReload(entries, publications, clock())
-  const ring = await openRing(config, keys, backends.providers, clock, {
-    inProcess: backends.inProcess,
-    audit,
-    known: findPublished(entries, publications),
-    checkOpened: (kid, thumbprint) => {
-      const known = publications.get(kid)
-      if (known !== undefined && known.thumbprint !== thumbprint) throw new KeyRefused(describeExchanged(kid, known))
-    },
-  })
+  const keys = findAuditKeys(config, slots)
+  const { providers, inProcess } = backends
+  const { ring, alg } = await openAuditRing({ config, keys, publications, providers, inProcess, clock, audit })
   const signatures = createAuditSignatures({ ring, audit })
   return {
     async sign(manifest) {
       const payload = encode(manifest)
       const { input, signature } = await signatures.sign(packType, (key) => `${headerOf(key)}.${payload}`, {
+        alg,
         signal: AbortSignal.timeout(signMs),
       })
       return `${input}.${Buffer.from(signature).toString('base64url')}`

@@ -7,6 +7,7 @@ import { collections } from '../../collections/collections.js'
 import type { Stores } from '../../collections/stores.js'
 import type { CheckedConfiguration } from '../../checks/check-configuration.js'
 import { readPublications } from '../../keys/lifecycle/publications.js'
+import { readKeyLog } from '../../keys/log/read-log.js'
 import { readSlots } from '../../keys/slots/slot-store.js'
 import type { JsonObject } from '../../json.js'
 import type { AuditLog } from '../../observe/audit.js'
@@ -19,6 +20,7 @@ import { verifyExtract, type ExtractFaults } from './audit-extract.js'
 import { openPackSigner } from './audit-signer.js'
 import { compareBackends, type BackendLogs, type PackReconciliation } from './backend-logs.js'
 import { openBackends } from './backends.js'
+import { proveKeyLog } from './key-log-part.js'
 import { takeInventory, type Inventory } from './key-inventory.js'
 import { createOperatorCollector, isChange, type OperatorSeen } from './operators.js'
 import { openPackFolder, type PackFolder } from './pack-folder.js'
@@ -113,7 +115,7 @@ export const makePack = async (request: PackRequest, services: PackServices): Pr
   const { checked, stores, audit, clock } = services
   const { config } = checked
   await using folder = await openPackFolder(request.folder)
-  const { publications: published, keySlots } = collections(stores)
+  const { publications: published, keySlots, keyLog } = collections(stores)
   const [publications, slots] = [await readPublications(published), await readSlots(keySlots)]
   await using backends = await openBackends(checked.modules.signers, services)
   // What would keep the pack from being signed is found before the log is read.
@@ -124,10 +126,12 @@ export const makePack = async (request: PackRequest, services: PackServices): Pr
   const inventory = await takeInventory({ config, signers, publications, slots, backends, now: clock() })
   const reconciliation = await compareBackends(request)
   const sbom = await readSbom()
+  const log = config.key_log ? await readKeyLog(keyLog) : undefined
   const files = [
     ...parts.files,
     await folder.write(partNames.keys, packJson(inventory)),
     await folder.write(partNames.reconciliation, packJson(reconciliation)),
+    ...(log === undefined ? [] : [await folder.write(partNames.keyLog, packJson(await proveKeyLog(log, request)))]),
     ...(sbom === undefined ? [] : [await folder.write(partNames.sbom, sbom)]),
   ]
   const authority = authorityOf(checked)

@@ -14,6 +14,7 @@ export const partNames = {
   signatures: 'signatures.json',
   reconciliation: 'reconciliation.json',
   sbom: 'sbom.json',
+  keyLog: 'key-log.json',
   page: 'index.html',
 } as const
 

@@ -8,6 +8,8 @@ import type { SignatureCount } from '../count-signatures.js'
 import { parseAuditLine } from '../audit-verify.js'
 import { readLines } from '../json-records.js'
 import type { ExtractFaults } from './audit-extract.js'
+import type { KeyLogEntry } from '../../keys/log/entry.js'
+import type { KeyLogPart } from './key-log-part.js'
 import type { Inventory } from './key-inventory.js'
 import type { PackReconciliation } from './backend-logs.js'
 import type { OperatorSeen } from './operators.js'
@@ -96,6 +98,13 @@ const readSbom = async (folder: string, { files }: Pick<Manifest, 'files'>) => {
   return firstRows((bom.components ?? []).map(({ name, version }) => ({ name: say(name), version: say(version) })))
 }
 
+const readKeyLog = async (folder: string, { files }: Pick<Manifest, 'files'>) => {
+  if (!files.some(({ name }) => name === partNames.keyLog)) return undefined
+  const { begins, ends, entries } = JSON.parse(await readFile(join(folder, partNames.keyLog), 'utf8')) as KeyLogPart
+  const shown = entries.map(({ index, entry }) => ({ index, ...(JSON.parse(entry) as Partial<KeyLogEntry>) }))
+  return { begins: begins.size, ends: ends.size, ...firstRows(shown) }
+}
+
 /** What the page shows beside the files: all of the manifest that does not depend on the page. */
 export type PageHead = Manifest
 
@@ -126,6 +135,7 @@ export const renderPage = async (folder: string, head: PageHead, extract: Extrac
     operators: firstRows(operators.map(({ by, ...one }) => ({ ...one, who: sayWho(by) }))),
     changes: await readChanges(join(folder, partNames.changes)),
     reconciliation: await read<PackReconciliation>(partNames.reconciliation),
+    keyLog: await readKeyLog(folder, head),
     sbom: await readSbom(folder, head),
     madeBy: sayWho(head.made_by),
   }

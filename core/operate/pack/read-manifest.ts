@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { KeyLogPart } from './key-log-part.js'
 import { packFormat, partNames, sealNames, type ChainProof, type Manifest } from './pack.js'
 
 const time = z.iso.datetime()
@@ -55,8 +56,22 @@ const keys = z.object({
   ),
 })
 
+/** Some builds have no bill of materials, and some deployments no key log. */
+const optionalParts: readonly string[] = [partNames.sbom, partNames.keyLog]
+
 /** The parts that every pack has. */
-export const neededParts: readonly string[] = Object.values(partNames).filter((name) => name !== partNames.sbom)
+export const neededParts: readonly string[] = Object.values(partNames).filter((name) => !optionalParts.includes(name))
+
+const hashes = z.array(z.string().max(64)).max(64)
+const logState = z.strictObject({ size: count, root: z.string().max(64).optional() })
+
+const keyLog = z.strictObject({
+  checkpoint: z.string(),
+  begins: logState,
+  ends: logState,
+  consistency: z.strictObject({ range: hashes, checkpoint: hashes }),
+  entries: z.array(z.strictObject({ index: count, entry: z.string(), proof: hashes })),
+})
 
 const parseWith = <T>(schema: z.ZodType<T>, value: unknown): T | undefined => schema.safeParse(value).data
 
@@ -71,3 +86,6 @@ export type ReadKey = ReadInventory['keys'][number]
 export type ReadInventory = z.infer<typeof keys>
 
 export const parseKeys = (value: unknown): ReadInventory | undefined => parseWith(keys, value)
+
+export const parseKeyLog = (value: unknown): KeyLogPart | undefined =>
+  parseWith(keyLog, value) as KeyLogPart | undefined

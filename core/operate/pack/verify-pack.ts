@@ -1,25 +1,17 @@
-import { findAlgorithm } from '../../jose/algorithms.js'
-import { BadJwk, checkPublicJwk } from '../../jose/public-key-guard.js'
 import { build } from '../../package-root.js'
 import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
 import { parseAuditLine } from '../audit-verify.js'
 import { createSignatureCounter } from '../count-signatures.js'
-import { RecordsUnreadable } from '../json-records.js'
 import { checkTimeStamp } from '../time-stamps/check-time-stamp.js'
 import { verifyExtract, type ExtractFaults } from './audit-extract.js'
 import { createOperatorCollector, isChange } from './operators.js'
 import { packJson, partNames, sealNames, type ChainProof, type Manifest } from './pack.js'
 import { verifyPackSignature, type PackSigned } from './pack-signature.js'
+import { maxJsonBytes, PackReport, parseJson, type PackFinding } from './pack-report.js'
 import { renderPage } from './page.js'
-import { neededParts, parseChain, parseKeys, parseManifest, type ReadKey } from './read-manifest.js'
-import { FileUnfit, findChange, listFolder, readWhole, withLines } from './sealed-files.js'
-
-/** Something that is wrong with a pack. */
-export interface PackFinding {
-  /** Absent if it is no single file. */
-  readonly file?: string
-  readonly message: string
-}
+import { checkKeyLog, checkKeys } from './verify-keys.js'
+import { neededParts, parseChain, parseManifest } from './read-manifest.js'
+import { findChange, listFolder, readWhole, withLines } from './sealed-files.js'
 
 export interface PackVerification {
   readonly manifest?: Manifest
@@ -39,44 +31,11 @@ export interface VerifyPackOptions {
 }
 
 const maxSealBytes = 64 * 1024
-const maxJsonBytes = 64 * 1024 * 1024
 /** Authorities may have another clock, and tell seconds alone. */
 const clockSlackMs = 60_000
 
-/** Collects what is found, file by file. */
-class Report {
-  readonly findings: PackFinding[] = []
-  readonly notes: string[] = []
-
-  find(message: string, file?: string): void {
-    if (this.findings.some((one) => one.file === file && one.message === message)) return
-    this.findings.push({ ...(file !== undefined && { file }), message })
-  }
-
-  /** Runs a check of one file. A file that cannot be read is a finding. */
-  async check<T>(file: string, work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof FileUnfit) this.find(error.message, file)
-      else if (error instanceof RecordsUnreadable) this.find(error.message, file)
-      else if (error instanceof Error && 'code' in error && error.code === 'ENOENT') this.find('is missing', file)
-      else throw error
-      return undefined
-    }
-  }
-}
-
-const parseJson = (bytes: Buffer): unknown => {
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
-
 /** Verifies the signature, and finds the manifest that the rest is checked by. */
-const checkSeal = async (folder: string, options: VerifyPackOptions, report: Report) => {
+const checkSeal = async (folder: string, options: VerifyPackOptions, report: PackReport) => {
   const { manifest: manifestName, signature } = sealNames
   const bytes = await report.check(manifestName, () => readWhole(folder, manifestName, maxSealBytes))
   const jws = await report.check(signature, () => readWhole(folder, signature, maxSealBytes))
@@ -93,7 +52,7 @@ const checkSeal = async (folder: string, options: VerifyPackOptions, report: Rep
 }
 
 /** Every file is there, as it was, and no other. */
-const checkFiles = async (folder: string, { files }: Manifest, report: Report): Promise<void> => {
+const checkFiles = async (folder: string, { files }: Manifest, report: PackReport): Promise<void> => {
   for (const file of files) {
     const change = await report.check(file.name, () => findChange(folder, file))
     if (change !== undefined) report.find(change, file.name)
@@ -103,7 +62,7 @@ const checkFiles = async (folder: string, { files }: Manifest, report: Report): 
   for (const name of await listFolder(folder)) if (!known.has(name)) report.find('is not in the manifest', name)
 }
 
-const checkRange = ({ range }: Manifest, times: readonly string[], report: Report): void => {
+const checkRange = ({ range }: Manifest, times: readonly string[], report: PackReport): void => {
   const [from, to] = [Date.parse(range.from), Date.parse(range.to)]
   const isInside = (time: string | undefined): boolean =>
     time === undefined || (Date.parse(time) >= from && Date.parse(time) < to)
@@ -117,7 +76,7 @@ interface Derived {
 }
 
 /** Reads the lines once more, for what the other files say of them. */
-const derive = (folder: string, manifest: Manifest, report: Report): Promise<Derived> =>
+const derive = (folder: string, manifest: Manifest, report: PackReport): Promise<Derived> =>
   withLines(folder, partNames.audit, (lines) =>
     withLines(folder, partNames.changes, async (changes) => {
       const operators = createOperatorCollector()
@@ -142,7 +101,7 @@ const derive = (folder: string, manifest: Manifest, report: Report): Promise<Der
     }),
   )
 
-const checkDerived = async (folder: string, derived: Derived, report: Report): Promise<void> => {
+const checkDerived = async (folder: string, derived: Derived, report: PackReport): Promise<void> => {
   for (const part of ['operators', 'signatures'] as const) {
     const name = partNames[part]
     const bytes = await report.check(name, () => readWhole(folder, name, maxJsonBytes))
@@ -151,41 +110,9 @@ const checkDerived = async (folder: string, derived: Derived, report: Report): P
   }
 }
 
-const findKeyFault = ({ alg: named, jwk, thumbprint, backend }: ReadKey): string | undefined => {
-  const alg = findAlgorithm(named)
-  try {
-    if (jwk !== undefined && alg !== undefined && checkPublicJwk(jwk, [alg]).thumbprint !== thumbprint)
-      return 'its thumbprint is not the one of its public key'
-  } catch (error) {
-    if (!(error instanceof BadJwk)) throw error
-    return 'its public key is not accepted'
-  }
-  const said = backend.thumbprint
-  return said === undefined || thumbprint === undefined || said === thumbprint
-    ? undefined
-    : 'its backend has another key'
-}
-
-const checkKeys = async (folder: string, report: Report): Promise<void> => {
-  const bytes = await report.check(partNames.keys, () => readWhole(folder, partNames.keys, maxJsonBytes))
-  if (bytes === undefined) return
-  const inventory = parseKeys(parseJson(bytes))
-  if (inventory === undefined) return report.find('is not a list of keys', partNames.keys)
-  const { signers, keys } = inventory
-  for (const { signer, status, reason = '' } of signers)
-    if (status !== 'answered') report.notes.push(`the signer ${signer} did not answer: ${reason}`)
-  for (const key of keys) {
-    const fault = findKeyFault(key)
-    if (fault !== undefined) report.find(`${key.kid}: ${fault}`, partNames.keys)
-    const { status, reason = '' } = key.backend
-    if (status === 'absent' || status === 'refused')
-      report.notes.push(`${key.kid}: its backend did not confirm it: ${reason}`)
-  }
-}
-
 const checkChain = async (
   folder: string,
-  report: Report,
+  report: PackReport,
 ): Promise<{ chain: ChainProof; extract: ExtractFaults } | undefined> => {
   const bytes = await report.check(partNames.chain, () => readWhole(folder, partNames.chain, maxJsonBytes))
   const chain = bytes && parseChain(parseJson(bytes))
@@ -203,7 +130,12 @@ const checkChain = async (
   return { chain, extract }
 }
 
-const checkPage = async (folder: string, manifest: Manifest, extract: ExtractFaults, report: Report): Promise<void> => {
+const checkPage = async (
+  folder: string,
+  manifest: Manifest,
+  extract: ExtractFaults,
+  report: PackReport,
+): Promise<void> => {
   const { files, ...head } = manifest
   if (manifest.version !== build.version || manifest.commit !== build.commit)
     return void report.notes.push(
@@ -223,7 +155,7 @@ const checkStamp = async (
   manifest: Manifest,
   jws: Buffer,
   { timestampAnchors }: VerifyPackOptions,
-  report: Report,
+  report: PackReport,
 ): Promise<PackVerification['timestamp']> => {
   const { query: queryName, timestamp } = sealNames
   const names = new Set(await listFolder(folder))
@@ -247,7 +179,7 @@ const checkStamp = async (
  * trusted, followed, unpacked or shown as it is. Throws the system's error when the folder cannot be read.
  */
 export const verifyPack = async (folder: string, options: VerifyPackOptions): Promise<PackVerification> => {
-  const report = new Report()
+  const report = new PackReport()
   await listFolder(folder)
   const { manifest, jws, signed } = await checkSeal(folder, options, report)
   const { findings, notes } = report
@@ -256,7 +188,8 @@ export const verifyPack = async (folder: string, options: VerifyPackOptions): Pr
   const chain = await checkChain(folder, report)
   const derived = await report.check(partNames.changes, () => derive(folder, manifest, report))
   if (derived !== undefined) await checkDerived(folder, derived, report)
-  await checkKeys(folder, report)
+  const keys = await checkKeys(folder, report)
+  await checkKeyLog(folder, manifest, options.keys ?? [], keys, report)
   if (chain !== undefined && findings.length === 0) await checkPage(folder, manifest, chain.extract, report)
   const timestamp = jws && (await checkStamp(folder, manifest, jws, options, report))
   if (signed !== undefined && options.keys === undefined)
