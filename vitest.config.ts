@@ -7,7 +7,7 @@ useMemoryFolder()
 
 const built = 'test/support/services/built.ts'
 const hasStores = findService('mongodb') !== undefined && findService('redis') !== undefined
-const [races, loads, recipes] = ['test/**/*.race.test.ts', 'test/**/*.load.test.ts', 'test/recipes/*.recipe.test.ts']
+const [races, loads, recipes] = ['test/**/*.race.test.ts', 'test/**/*.load.test.ts', 'test/**/*.recipe.test.ts']
 /** A third process works while the others wait for a command, a browser or a deadline. */
 const first = { maxWorkers: 3 }
 /** After those, so that no browser and no compiler disturbs what has to keep a deadline: most of them wait for one. */

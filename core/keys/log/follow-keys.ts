@@ -140,7 +140,7 @@ export const createKeyLogFollower = ({ log, publications, slots, clock }: KeyLog
       if (occasion === 'watch' && isRecent && isDeepStrictEqual(done?.followed, followed)) return
       const isChange = occasion !== 'watch'
       const head = await writer.append((logged) => findEntries(logged, followed, isChange, now))
-      if (head.signed < head.size) await writer.sign(AbortSignal.timeout(signMs))
+      await writer.sign(head, AbortSignal.timeout(signMs))
       for (const { kid, step } of followed.keys) {
         if (step === 'gone') continue
         known.add(kid)

@@ -22,7 +22,7 @@ export interface KeyLogHead {
 }
 
 /** Keys that ended, of which the head knows the last step. More would make every append slower. */
-const mostEnded = 1000
+const mostEnded = 128
 
 /** What is in the collection of the log: `head`, and full tiles and bundles by their paths. */
 export type KeyLogRecord =

@@ -19,10 +19,10 @@ export interface KeyLog {
   /** Appends what `decide` derives from the keys in the log; it is pure. Throws `Unavailable`. */
   append(decide: (keys: readonly LoggedKey[]) => readonly KeyLogEntry[]): Promise<KeyLogHead>
   /**
-   * Signs a checkpoint of all entries, unless there is one. It first makes sure that the log begins with what was
+   * Signs a checkpoint of the entries that `append` or `read` returned, unless there is one. It first makes sure that the log begins with what was
    * signed before. Throws `Unavailable`, also when no key can sign.
    */
-  sign(signal: AbortSignal): Promise<void>
+  sign(head: KeyLogHead, signal: AbortSignal): Promise<void>
 }
 
 export const createKeyLog = ({ store, issuer, signatures }: KeyLogOptions): KeyLog => {
@@ -39,8 +39,7 @@ export const createKeyLog = ({ store, issuer, signatures }: KeyLogOptions): KeyL
   return {
     read: () => readHead(store),
     append: (decide) => appendEntries(store, decide),
-    async sign(signal) {
-      const head = await readHead(store)
+    async sign(head, signal) {
       if (head.signed === head.size) return
       await demandSigned(head)
       const text = formatCheckpoint({ origin, size: head.size, root: await openProver(store, head).root(head.size) })

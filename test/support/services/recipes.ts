@@ -122,6 +122,9 @@ const heavy = {
   kubernetes: new RecipePackages('kubernetes', {
     program: { folder: 'test/support/recipes/kubernetes', commands: 'go build -o authenticate .' },
   }),
+  'key-log': new RecipePackages('key-log', {
+    program: { folder: 'test/support/recipes/key-log', commands: 'go build -o judge .' },
+  }),
   'spring-opaque': new RecipePackages('spring-opaque', {
     files: ['pom.xml', 'src/main/java/com/example/Api.java'],
     debian: ['default-jdk-headless', 'maven'],
