@@ -85,7 +85,7 @@ module.exports = {
     ),
     room(
       'workers',
-      ['^core/(host|checks|http|endpoints)/', '^config/', observe],
+      ['^core/(host|checks|http|endpoints)/', '^core/keys/shared-proofs\\.ts$', '^config/', observe],
       'Several processes on one port, each with a host of its own.',
     ),
     room(

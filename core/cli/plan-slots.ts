@@ -15,8 +15,9 @@ import {
   type Situation,
 } from '../keys/slots/next-step.js'
 import { projectSlot, type ProjectedKey } from '../keys/slots/project-slots.js'
+import { findShadowedSlots } from '../keys/slots/shadowed-slots.js'
 import { situationOf } from '../keys/slots/situation.js'
-import { newSlotRecord, type Slot, type SlotKey, type SlotRecord } from '../keys/slots/slot.js'
+import { newSlotRecord, type ReplicaReport, type Slot, type SlotKey, type SlotRecord } from '../keys/slots/slot.js'
 import { isObject } from '../json.js'
 import { loadModules } from '../modules/load-modules.js'
 import { bad, heading, print } from './output.js'
@@ -76,6 +77,10 @@ const forecastSlot = (
   }
 }
 
+/** Of the workers of one host, one proves the keys for all. */
+const countProbing = (reports: readonly ReplicaReport[]): number =>
+  new Set(reports.map(({ host, pid, pool }) => `${host} ${pool ?? `process ${String(pid)}`}`)).size
+
 /** Plans the slots for so many months from `now` on. */
 export const forecastSlots = async (
   config: Config,
@@ -100,7 +105,7 @@ export const forecastSlots = async (
       }),
   )
   const secondsOf = await readProbeSeconds(config, file)
-  const processes = Math.max(1, liveReplicas({ replicas: known.reports, readAt: now }).length)
+  const processes = Math.max(1, countProbing(liveReplicas({ replicas: known.reports, readAt: now })))
   const months = countMonths([...fixed, ...made], bounds, (signer) => secondsOf(signer) * 1000, processes)
   return { slots, months, until }
 }
@@ -120,6 +125,7 @@ export const planWithSlots = (config: Config, known: KnownKeys, { slots, until }
     changes: plan.changes.filter(({ at }) => at < until),
     signing: plan.signing.filter(({ from }) => from < until),
     published: plan.published.filter(({ kid }) => existing.has(kid)),
+    warnings: [...plan.warnings, ...findShadowedSlots(config, known.slots)],
   }
 }
 

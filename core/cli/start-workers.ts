@@ -1,6 +1,7 @@
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { forWorker, serveWorkers } from '../workers/serve-workers.js'
+import { shareProofs } from '../workers/probe-lead.js'
 import { WorkerFailed, type WorkerStarted } from '../workers/worker-pool.js'
 import type { Logger } from '../observe/logger.js'
 import { CommandFailed } from './failure.js'
@@ -49,7 +50,7 @@ export const startAsWorker = async (
     log.error('uncaught', { origin }, error)
     process.exit(1)
   })
-  const options = { clock: Date.now, log, stopping: stopping.signal }
+  const options = { clock: Date.now, log, stopping: stopping.signal, proofs: shareProofs() }
   const host = await startHost(forWorker(checked, socket), options).catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error
   })

@@ -7,6 +7,7 @@ import { routes } from '../http/routes.js'
 import { createReadiness, type Readiness } from '../observe/health.js'
 import { metricsOf } from '../observe/metrics.js'
 import { createAdminEndpoints, createServiceAnswers } from './admin-endpoints.js'
+import type { SharedProofs } from '../keys/shared-proofs.js'
 import type { Demo } from '../demo/demo.js'
 import {
   observeIgnoredCertificates,
@@ -24,6 +25,8 @@ export type { Doubles } from './process.js'
 export interface HostOptions extends ProcessOptions {
   /** Clients and an account for trying the service. It is absent in every configuration but that of the demo. */
   readonly demo?: Demo
+  /** How the workers of this host prove their keys together. Absent outside of workers. */
+  readonly proofs?: SharedProofs
   /** Ends a start that is waiting for a store. */
   readonly stopping?: AbortSignal
 }
@@ -84,7 +87,12 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
   const process = await openProcess(config, options, disposables)
   const { log, metrics, traces, tracing, lag } = process
   const renewCertificates = (now: typeof config): void => listeners.renew(now)
-  const issuer = await openIssuer(checked, process, { demo: options.demo, renewCertificates }, disposables)
+  const issuer = await openIssuer(
+    checked,
+    process,
+    { demo: options.demo, proofs: options.proofs, renewCertificates },
+    disposables,
+  )
   const { reload, requestIds } = issuer
   const readiness = openReadiness(process, issuer, disposables)
   const listeners = await serve({

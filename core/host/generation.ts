@@ -4,6 +4,7 @@ import { createAccountDirectory, openAccountStore, staticAccounts } from '../int
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { PreviousRing, SupervisedKeyRing } from '../keys/key-ring.js'
 import { KeyRefused, type SignerProvider } from '../keys/ports.js'
+import type { SharedProofs } from '../keys/shared-proofs.js'
 import type { ClientDirectory } from '../oauth/clients/client.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
@@ -46,6 +47,8 @@ export interface GenerationSources {
   /** The publications of keys by `kid`. Keys that are published later are added. */
   readonly publications: Map<string, KeyPublication>
   readonly slots: SlotSource
+  /** Present in a worker, which proves its keys together with the others. */
+  readonly proofs: SharedProofs | undefined
   /** Present where the deployment has a key log. */
   readonly keyLog: KeyLogFollower | undefined
 }
@@ -158,6 +161,7 @@ const openInventory = async (
     earlierPurposes: findEarlierPurposes(config, publications, clock()),
     checkOpened,
     publishedLate,
+    proved: sources.proofs && ((found) => sources.proofs?.send(found)),
     isWithheld: keyLog && ((kid) => !keyLog.isKnown(kid)),
     previous: running && findPrevious(running, signers),
     ...(slotsOf(config).length > 0 && {

@@ -12,10 +12,9 @@ import { liveAccounts } from '../interaction/account-directory.js'
 import type { Pages } from '../interaction/pages/pages.js'
 import { createHintKeys } from '../keys/lifecycle/hint-keys.js'
 import { createKeyLedger, type KeyLedger } from '../keys/lifecycle/ledger.js'
-import { describeKeys, probeKeys } from '../keys/lifecycle/open-ring.js'
 import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
-import { deploymentNeeds } from '../keys/lifecycle/signing-needs.js'
 import type { KeyRing } from '../keys/ports.js'
+import type { SharedProofs } from '../keys/shared-proofs.js'
 import { createRegistries, needsLog, type Registries } from '../modules/registries.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import type { ClientDirectory } from '../oauth/clients/client.js'
@@ -31,6 +30,7 @@ import type { Demo } from '../demo/demo.js'
 import { followKeys } from './public-key-log.js'
 import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { closeGeneration, openGeneration, type Generation, type GenerationSources } from './generation.js'
+import { createKeyCheck } from './key-check.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { observeKeys } from './instruments/key-metrics.js'
 import { observeSlots } from './instruments/slot-metrics.js'
@@ -74,6 +74,7 @@ export interface Issuer {
 
 export interface IssuerOptions {
   readonly demo?: Demo | undefined
+  readonly proofs?: SharedProofs | undefined
   /** Uses the certificates of this configuration for new connections. */
   readonly renewCertificates: (config: Config) => void
 }
@@ -157,21 +158,6 @@ const observeIssuer = (process: HostProcess, get: Resolve, current: () => Genera
   observeSlots(metrics, slots, inForce)
 }
 
-const keyCheck = (current: () => Generation): HealthCheck => {
-  const known = () => describeKeys(current().ring, deploymentNeeds(current().checked.config))
-  return {
-    name: 'keys',
-    intervalMs: 1000,
-    deadlineMs: 5000,
-    known,
-    check: async (signal) => {
-      const { ring, uses } = current()
-      await uses.during(probeKeys(ring, signal))
-      return known()
-    },
-  }
-}
-
 /** Delivers what waits in the outboxes that plugins can fill. */
 const startSenders = (
   { signIn, grants }: Registries,
@@ -212,7 +198,7 @@ const recordStart = async (
 export const openIssuer = async (
   checked: CheckedConfiguration,
   process: HostProcess,
-  { demo, renewCertificates }: IssuerOptions,
+  { demo, proofs, renewCertificates }: IssuerOptions,
   disposables: Disposables,
 ): Promise<Issuer> => {
   const { clock, log, audit, stores } = process
@@ -222,11 +208,11 @@ export const openIssuer = async (
   const { publications: store, keySlots, replicas } = collections(stores)
   const publications = await readPublications(store)
   const slots = createSlotSource({
-    ...{ clock, monotonic: process.monotonic, log, audit, keySlots, replicas, publications },
+    ...{ clock, monotonic: process.monotonic, log, audit, keySlots, replicas, publications, pool: proofs?.pool },
   })
   const keyLog = followKeys(checked, resolve, { publications, slots, clock })
   const passwords = resolve(tokens.passwords)
-  const sources = { clock, log, audit, stores, passwords, demo, publications, slots, keyLog }
+  const sources = { clock, log, audit, stores, passwords, demo, publications, slots, keyLog, proofs }
   let generation = await openGeneration(checked, sources)
   slots.followed()
   const current = () => generation
@@ -267,7 +253,7 @@ export const openIssuer = async (
     pages: () => serving.pages,
     resolve,
     requestIds,
-    keyCheck: keyCheck(current),
+    keyCheck: createKeyCheck(current, proofs),
     reload,
     async begin() {
       startSenders(registries, resolve, () => serving, disposables)

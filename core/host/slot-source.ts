@@ -32,6 +32,8 @@ export interface SlotSourceOptions {
   readonly audit: AuditLog
   readonly log: Log
   readonly publications: KeyPublications
+  /** Names the workers of this host that prove their keys together. */
+  readonly pool?: string | undefined
 }
 
 type Providers = ReadonlyMap<string, SignerProvider>
@@ -209,7 +211,8 @@ export const createSlotSource = (options: SlotSourceOptions): SlotSource => {
     async report(kids) {
       const now = monotonic()
       if (reported !== undefined && now - reported.at < reportMs && isDeepStrictEqual(reported.kids, kids)) return
-      const record: ReplicaReport = { replica, at: clock(), host: hostname(), pid: process.pid, ...kids }
+      const of = options.pool !== undefined && { pool: options.pool }
+      const record: ReplicaReport = { replica, at: clock(), host: hostname(), pid: process.pid, ...of, ...kids }
       await replicas.put(replica, record, { ttlSeconds: reportTtlSeconds })
       reported = { at: now, kids }
       reports = [...reports.filter((other) => other.replica !== replica), record]

@@ -13,6 +13,7 @@ import { createProbing } from './probing.js'
 import { Recovery } from './recovery.js'
 import type { KeyStatus, RingKey } from './ring-key.js'
 import { reportRing, type RingReport } from './ring-report.js'
+import type { KeyProof } from './shared-proofs.js'
 import { createSign } from './sign-request.js'
 import { SignerSupervisor, supervisionLimits, type SupervisionLimits } from './signer-supervisor.js'
 
@@ -44,6 +45,8 @@ export interface SupervisedKeyRing extends KeyRing, AsyncDisposable {
    * Keys that could not be opened before are opened. Never throws.
    */
   probe(signal: AbortSignal, signer?: string): Promise<readonly KeyProbe[]>
+  /** Takes over what another process with the same keys found out by its probes. */
+  hear(proofs: readonly KeyProof[]): void
   /** The current state of keys and signers: trust, circuits, queues, calls and latencies. */
   report(): RingReport
   /**
@@ -104,7 +107,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
         return [name, new SignerSupervisor(name, own, verifier, changed)] as const
       }),
   )
-  const { probe, need } = createProbing({ keys, current, supervisors, trust, events, limits, options })
+  const { probe, need, hear } = createProbing({ keys, current, supervisors, trust, events, limits, options })
   const recovery = new Recovery({ limits, probe, need })
   for (const [name, { circuit }] of supervisors) if (options.previous?.isAway(name)) circuit.failed(limits.failures)
   for (const key of keys) if (key.reason !== undefined) events.unanswered(key, view.states.get(key))
@@ -131,6 +134,10 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
       const probes = await probe(signal, signer)
       for (const name of names) recovery.wake(name)
       return probes
+    },
+    hear(proofs) {
+      hear(proofs)
+      for (const name of names) recovery.wake(name)
     },
     report: () => reportRing(current(), supervisors, options.providers),
     admit(kid, isLate) {

@@ -10,6 +10,7 @@ import { KeyRefused, type KeyPurpose, type KeyState, type PublishedKey, type Sig
 import { probeKey } from './probe-key.js'
 import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
+import type { KeyProof } from './shared-proofs.js'
 
 /** Milliseconds for opening a key and its first probe. Backends may have to log in first. */
 const openMs = 5000
@@ -60,6 +61,8 @@ export interface OpenKeysOptions {
   readonly previous?: PreviousRing | undefined
   /** Whether a key that the backend refuses is opened later, as one whose backend does not answer. Absent: none. */
   readonly mayBeLate?: ((kid: string, state: KeyState) => boolean) | undefined
+  /** Called with the outcome of each later probe of a key that is open. */
+  readonly proved?: ((proofs: readonly KeyProof[]) => void) | undefined
 }
 
 export interface KeyProblem {

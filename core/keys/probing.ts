@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { performance } from 'node:perf_hooks'
-import { explainFailure, type SignerEvents } from './signer-events.js'
+import type { SignerEvents } from './signer-events.js'
+import { proofOf, type KeyProof } from './shared-proofs.js'
 import type { RingView } from './key-states.js'
 import { canWait, explainKeyError, openKey, type OpenKeysOptions } from './open-keys.js'
 import { probeKey, type KeyProbe } from './probe-key.js'
@@ -15,7 +16,7 @@ export interface ProbingOptions {
   readonly trust: (key: RingKey, trust: KeyStatus, reason?: string) => void
   readonly events: SignerEvents
   readonly limits: Pick<SupervisionLimits, 'attemptMs'>
-  readonly options: Pick<OpenKeysOptions, 'providers' | 'checkOpened' | 'publishedLate'>
+  readonly options: Pick<OpenKeysOptions, 'providers' | 'checkOpened' | 'publishedLate' | 'proved'>
 }
 
 /** Opens keys that are not open, probes active and next ones, and keeps the results for each key and signer. */
@@ -50,18 +51,37 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     return pending
   }
 
-  const learn = (key: RingKey, { outcome, cause }: KeyProbe): void => {
-    // The attempt to open it has already recorded the reason.
-    if (key.opened === undefined) return
+  const learn = (key: RingKey, { outcome, reason }: Pick<KeyProof, 'outcome' | 'reason'>): void => {
     key.probedAt = performance.now()
     if (outcome === 'passed') trust(key, 'proved')
     else if (outcome === 'failed') trust(key, 'quarantined', 'its signature does not verify with its published key')
-    else if (outcome === 'refused') trust(key, 'refused', explainFailure(cause))
+    else if (outcome === 'refused') trust(key, 'refused', reason)
     else {
       const silent = key.reason !== undefined
-      key.reason = explainFailure(cause)
+      key.reason = reason ?? 'the signer did not answer'
       if (!silent) events.unanswered(key, stateOf(key))
-      supervisors.get(key.signer)?.circuit.failed(1)
+    }
+  }
+
+  /** Learns what this process found out, and tells the others. */
+  const learnOwn = (key: RingKey, probe: KeyProbe): void => {
+    const proof = proofOf(key, probe)
+    // The attempt to open it has already recorded the reason.
+    if (proof === undefined) return
+    learn(key, proof)
+    if (proof.outcome === 'unavailable') supervisors.get(key.signer)?.circuit.failed(1)
+    options.proved?.([proof])
+  }
+
+  /**
+   * Takes the word of another process. A key that failed here passes a probe of this process before it signs again, and
+   * so does one that failed there: only that process may have lost its backend.
+   */
+  const hear = (proofs: readonly KeyProof[]): void => {
+    for (const proof of proofs) {
+      const key = keys.find(({ kid, opened }) => kid === proof.kid && opened?.thumbprint === proof.thumbprint)
+      if (key?.trust !== 'proved' || key.reason !== undefined || !signs(key)) continue
+      learn(key, proof)
     }
   }
 
@@ -75,7 +95,7 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
       own.filter(signs).map(async (key) => {
         const done = await probeKey(key, limits.attemptMs, signal)
         // An aborted probe says nothing about the key.
-        if (!signal.aborted) learn(key, done)
+        if (!signal.aborted) learnOwn(key, done)
         return done
       }),
     )
@@ -102,5 +122,5 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     return silent || trusts.has('quarantined') || trusts.has('refused') ? 'later' : undefined
   }
 
-  return { probe, need }
+  return { probe, need, hear }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '../json.js'
 import type { Log } from '../observe/log.js'
+import { createProbeLead, type ProbeLead } from './probe-lead.js'
 
 /**
  * Milliseconds before an exited worker is restarted. The wait doubles each time, and is reset when a worker has
@@ -70,6 +71,7 @@ interface Pool {
   readonly workers: Map<number, Worker>
   /** Those of workers that wait for their restart. */
   readonly timers: Map<number, NodeJS.Timeout>
+  readonly probes: ProbeLead
   stopping: boolean
   /** A worker refused the configuration. */
   refused: boolean
@@ -88,6 +90,7 @@ const fork = (pool: Pool, number: number, delayMs: number): Worker => {
   workers.set(number, worker)
   const restart = (details: JsonObject, cause?: unknown): void => {
     workers.delete(number)
+    pool.probes.ended(number)
     if (pool.stopping) return
     pool.refused ||= details['exit_code'] === refusedExitCode
     if (pool.refused) {
@@ -110,6 +113,9 @@ const fork = (pool: Pool, number: number, delayMs: number): Worker => {
   }
   // The field is not named `code`, which in a log is the code of a grant.
   worker.once('exit', (exit_code, signal) => restart({ worker_pid: worker.process.pid, exit_code, signal }))
+  worker.on('message', (message: unknown) => {
+    if (isStarted(message)) pool.probes.started(number, worker)
+  })
   worker.on('error', (error) => {
     // The process limit is reached: nothing was started, and no exit will follow.
     if (worker.process.pid === undefined) restart({}, error)
@@ -171,7 +177,7 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
   const workers = new Map<number, Worker>()
   const timers = new Map<number, NodeJS.Timeout>()
   const pool: Pool = {
-    ...{ log, directory, numbers, sockets, workers, timers },
+    ...{ log, directory, numbers, sockets, workers, timers, probes: createProbeLead() },
     ...{ stopping: false, refused: false, restarts: 0 },
   }
   return {

@@ -38,6 +38,10 @@ it('a fixed key is adopted by a slot and taken back into the file, and is publis
     code: 0,
     stdout: expect.stringContaining('Adopted ed-2026-11'),
   })
+  await cli.write('slots.yaml', withKeys(own, slot))
+  expect((await run('plan')).stderr).toContain(
+    'ed-2026-11 stands before the slot ed and signs for ever in its place: the slot has adopted it: remove its entry',
+  )
   expect(await reload(slot)).toMatchObject({ status: 200, body: { status: 'reloaded' } })
   expect(await kidsOf(service)).toEqual(['ed-2026-11'])
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { collections } from '../../core/collections/collections.js'
 import type { SlotRecord } from '../../core/keys/slots/slot.js'
+import { readReports } from '../../core/keys/slots/slot-store.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
@@ -61,4 +62,52 @@ it('keys plan shows who signs in the year ahead, what signers hold, and what is 
 it('keys plan refuses a number of months that is none', async () => {
   for (const months of ['0', '61', '1.5', 'x', '-1'])
     expect(await cli.run(['keys', 'plan', '--config', 'slots.yaml', '--months', months])).toMatchObject({ code: 2 })
+})
+
+it('keys plan counts the probes of all workers of a host once, and those of other processes each', async () => {
+  await using own = await openCommandLine()
+  await own.write('slots.yaml', slots)
+  const service = await own.serve(['start', '--config', 'slots.yaml'])
+  service.child.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+  await using backend = await openEmbedded({ path: `${own.folder}/data/store`, clock: Date.now })
+  const { replicas } = collections({ records: backend, ephemeral: backend } as never)
+  for (const { replica } of await readReports(replicas)) await replicas.remove(replica)
+  const probes = async () => {
+    const { stdout } = await own.run(['keys', 'plan', '--json', '--months', '2', '--config', 'slots.yaml'])
+    return JSON.parse(stdout).months[1].probes as number
+  }
+  const report = (replica: string, host: string, pool?: string) =>
+    replicas.put(
+      replica,
+      { ...{ replica, at: Date.now(), host, pid: 1, published: [], proved: [] }, ...(pool !== undefined && { pool }) },
+      { ttlSeconds: 600 },
+    )
+  const one = await probes()
+  for (const worker of ['w1', 'w2', 'w3']) await report(worker, 'a', '100')
+  expect(await probes()).toBe(one)
+  await report('w4', 'a', '200')
+  await report('w5', 'b', '100')
+  await report('w6', 'c')
+  expect(await probes()).toBe(4 * one)
+})
+
+it.each([
+  [
+    '{ kid: old, alg: EdDSA, signer: local, ref: old }',
+    'old stands before the slot ed and signs for ever in its place: give it a not_after',
+  ],
+  ["{ kid: old, alg: EdDSA, signer: local, ref: old, not_after: '2099-01-01T00:00:00Z' }", undefined],
+  ['{ kid: old, alg: ES256, signer: local, ref: old }', undefined],
+  ['{ kid: old, alg: EdDSA, signer: local, ref: old, purposes: [id_token] }', undefined],
+])('keys plan warns of a fixed key that signs in the place of a slot: %s', async (entry, warning) => {
+  await using own = await openCommandLine()
+  const plan = async (file: string) => {
+    await own.write('slots.yaml', file)
+    const { stdout } = await own.run(['keys', 'plan', '--json', '--config', 'slots.yaml'])
+    const { warnings } = JSON.parse(stdout) as { readonly warnings: readonly string[] }
+    return warnings.filter((text) => text.includes('stands before'))
+  }
+  expect(await plan(slots.replace('keys:\n', `keys:\n  - ${entry}\n`))).toEqual(warning === undefined ? [] : [warning])
+  expect(await plan(slots.replace('plugins:\n', `  - ${entry}\nplugins:\n`))).toEqual([])
 })

@@ -15,7 +15,11 @@ class FakeWorker extends EventEmitter {
     this.process = { pid, kill: () => this.emit('exit', null, 'SIGKILL') }
   }
   isConnected = () => true
-  send = () => this.emit('exit', 0, null)
+  readonly sent: unknown[] = []
+  send = (message: unknown) => {
+    this.sent.push(message)
+    if (message === 'stop') this.emit('exit', 0, null)
+  }
   serve = () => this.emit('message', { listening: { public: 'http://127.0.0.1:3000' } })
 }
 

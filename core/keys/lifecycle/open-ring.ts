@@ -84,6 +84,7 @@ export const openRing = async (
     | 'isCurrent'
     | 'isFresh'
     | 'mayBeLate'
+    | 'proved'
   > = {},
 ): Promise<SupervisedKeyRing> => {
   try {
@@ -108,14 +109,28 @@ export const probeSeconds = 30
 const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'active' || state === 'next'
 
 /** A key that is not well is probed as often as usual, so that it is found when it recovers. */
-const isDue = ({ trust, reason, probeAge, probeSeconds: own = probeSeconds }: KeyReport): boolean => {
+const isDue = (
+  { trust, reason, probeAge, probeSeconds: own = probeSeconds }: KeyReport,
+  intervals: number,
+): boolean => {
   const isWell = trust === 'proved' && reason === undefined
-  return probeAge >= (isWell ? own : Math.min(own, probeSeconds)) * 1000
+  return probeAge >= (isWell ? own * intervals : Math.min(own, probeSeconds)) * 1000
 }
 
-/** Cheap enough to run every second: each active or next key signs a probe every 30 s, or as its signer says. */
-export const probeKeys = async (ring: SupervisedKeyRing, signal: AbortSignal): Promise<void> => {
-  const due = ring.report().keys.filter((key) => signs(key) && isDue(key))
+/** Intervals without word of the process that proves the keys, after which another one proves them itself. */
+const silentIntervals = 2
+
+/**
+ * Cheap enough to run every second: each active or next key signs a probe every 30 s, or as its signer says. Where
+ * another process of the host proves the keys (`leads` is false), only keys do so that are not well, or that it has not
+ * reported for two intervals.
+ */
+export const probeKeys = async (
+  ring: Pick<SupervisedKeyRing, 'report' | 'probe'>,
+  signal: AbortSignal,
+  leads = true,
+): Promise<void> => {
+  const due = ring.report().keys.filter((key) => signs(key) && isDue(key, leads ? 1 : silentIntervals))
   const opened = due.filter(({ trust }) => trust !== 'unopened')
   await Promise.all([...new Set(opened.map(({ signer }) => signer))].map((signer) => ring.probe(signal, signer)))
 }

@@ -142,6 +142,8 @@ export interface ReplicaReport {
   readonly at: number
   readonly host: string
   readonly pid: number
+  /** The same for all processes of a host of which one proves the keys. */
+  readonly pool?: string
   /** The `kid`s of slots that it publishes. */
   readonly published: readonly string[]
   /** Those of them that it has proved. */
