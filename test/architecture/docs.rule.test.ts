@@ -137,7 +137,7 @@ describe.each(documents)('%s', (path) => {
   it('names scripts that exist', () => {
     const own = join(packageRoot, dirname(path), 'package.json')
     const scripts = { ...packageJson.scripts, ...(existsSync(own) && scriptsOf(own)) }
-    const named = [...text.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name = '']) => name)
+    const named = [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name = '']) => name)
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
   })
 

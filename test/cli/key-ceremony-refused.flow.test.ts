@@ -123,7 +123,7 @@ describe('what is wrong with a ceremony', () => {
     const refused = await its.hold(`signer: local\nslot: es\n${people}`, both, '--out', 'out')
     expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no key with the purpose audit can sign the transcript now'),
+      stderr: expect.stringContaining('no key with the purpose audit can sign now'),
     })
     expect(refused.stderr).not.toContain(ada)
     expect(existsSync(its.inFolder('data/keys'))).toBe(false)
