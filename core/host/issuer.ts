@@ -210,7 +210,7 @@ export const openIssuer = async (
   const slots = createSlotSource({
     ...{ clock, monotonic: process.monotonic, log, audit, keySlots, replicas, publications, pool: proofs?.pool },
   })
-  const keyLog = followKeys(checked, resolve, { publications, slots, clock })
+  const keyLog = followKeys(checked, resolve, process, { publications, slots })
   const passwords = resolve(tokens.passwords)
   const sources = { clock, log, audit, stores, passwords, demo, publications, slots, keyLog, proofs }
   let generation = await openGeneration(checked, sources)

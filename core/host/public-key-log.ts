@@ -8,7 +8,10 @@ import {
 } from '../endpoints/key-log.js'
 import { createKeyLogFollower, type KeyLogFollower, type KeyLogFollowerOptions } from '../keys/log/follow-keys.js'
 import { createServedLog } from '../keys/log/served-log.js'
+import { metricsOf } from '../observe/metrics.js'
+import { observeKeyLog } from './instruments/service-metrics.js'
 import { tokens, type Resolve } from './injection-tokens.js'
+import type { HostProcess } from './process.js'
 
 /** These are served only with `key_log`. */
 export const keyLogEndpoints = { checkpoint: keyLogCheckpointEndpoint, ...keyLogTileEndpoints }
@@ -23,6 +26,11 @@ export const createKeyLogEndpoints = (get: Resolve): HandlersOf<typeof keyLogEnd
 export const followKeys = (
   { config }: CheckedConfiguration,
   resolve: Resolve,
-  known: Omit<KeyLogFollowerOptions, 'log'>,
-): KeyLogFollower | undefined =>
-  config.key_log ? createKeyLogFollower({ ...known, log: () => resolve(tokens.keyLog) }) : undefined
+  { clock, metrics }: Pick<HostProcess, 'clock' | 'metrics'>,
+  known: Pick<KeyLogFollowerOptions, 'publications' | 'slots'>,
+): KeyLogFollower | undefined => {
+  const log = () => resolve(tokens.keyLog)
+  const follower = config.key_log ? createKeyLogFollower({ ...known, clock, log }) : undefined
+  observeKeyLog(metricsOf(config.issuer, metrics), follower)
+  return follower
+}

@@ -165,3 +165,17 @@ export const observeDeployment = (metrics: Pick<Metrics, 'observe'>, config: () 
     },
   })
 }
+
+/** Reports whether the key log, where there is one, has all that became of the keys. */
+export const observeKeyLog = (
+  metrics: Pick<Metrics, 'observe'>,
+  keyLog: { readonly behindSeconds: () => number } | undefined,
+): void => {
+  metrics.observe({
+    type: 'gauge',
+    name: 'signet_key_log_behind_seconds',
+    help: 'Seconds for which the key log could not be written or signed; 0 while it is complete.',
+    labels: [],
+    read: () => (keyLog === undefined ? [] : [{ labels: {}, value: keyLog.behindSeconds() }]),
+  })
+}

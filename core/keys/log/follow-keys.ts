@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isoTime, type Clock } from '../../clock.js'
-import type { FollowingLog, KeysInForce } from '../lifecycle/ledger.js'
+import type { FollowingLog, KeysInForce, Occasion } from '../lifecycle/ledger.js'
 import type { KeyPublications } from '../lifecycle/publications.js'
 import type { KeyState } from '../ports.js'
 import type { SlotRecord } from '../slots/slot.js'
@@ -92,12 +92,15 @@ export interface KeyLogFollowerOptions {
 export interface KeyLogFollower extends FollowingLog {
   /** Whether a key may be published without a new entry: the log has it, or it was published before there was a log. */
   isKnown(kid: string): boolean
+  /** Seconds for which the log could not be written or signed; 0 while it is complete. */
+  behindSeconds(): number
 }
 
 /** Keeps the log in step with the keys of this process. One per issuer; it survives reloads. */
 export const createKeyLogFollower = ({ log, publications, slots, clock }: KeyLogFollowerOptions): KeyLogFollower => {
   const known = new Set<string>()
   const removed = new Map<string, 'gone' | 'withdrawn'>()
+  let behindSince: number | undefined
   let done: { readonly followed: Followed; readonly at: number } | undefined
 
   /** An earlier process may have removed keys and not have come to log it. */
@@ -118,6 +121,28 @@ export const createKeyLogFollower = ({ log, publications, slots, clock }: KeyLog
     ),
   })
 
+  const follow = async (keys: KeysInForce, occasion: Occasion): Promise<void> => {
+    const now = clock()
+    const writer = log()
+    if (writer === undefined) return
+    if (occasion === 'start') removedBefore(keysOf(keys, publications), (await writer.read()).keys)
+    const followed = followedNow(keys)
+    // The clock may be set back.
+    const isRecent = done !== undefined && Math.abs(now - done.at) < againMs
+    if (occasion === 'watch' && isRecent && isDeepStrictEqual(done?.followed, followed)) return
+    const isChange = occasion !== 'watch'
+    const head = await writer.append((logged) => findEntries(logged, followed, isChange, now))
+    await writer.sign(head, AbortSignal.timeout(signMs))
+    for (const { kid, step } of followed.keys) {
+      if (step === 'gone') continue
+      known.add(kid)
+      removed.delete(kid)
+      keys.ring.admit(kid, occasion === 'watch')
+    }
+    for (const kid of followed.removed.keys()) removed.delete(kid)
+    done = { followed: { ...followed, removed: new Map() }, at: now }
+  }
+
   return {
     isKnown(kid) {
       const publication = publications.get(kid)
@@ -129,26 +154,15 @@ export const createKeyLogFollower = ({ log, publications, slots, clock }: KeyLog
         removed.set(kid, isGone ? 'gone' : 'withdrawn')
       }
     },
+    behindSeconds: () => (behindSince === undefined ? 0 : Math.max(0, clock() - behindSince) / 1000),
     async follow(keys, occasion) {
-      const now = clock()
-      const writer = log()
-      if (writer === undefined) return
-      if (occasion === 'start') removedBefore(keysOf(keys, publications), (await writer.read()).keys)
-      const followed = followedNow(keys)
-      // The clock may be set back.
-      const isRecent = done !== undefined && Math.abs(now - done.at) < againMs
-      if (occasion === 'watch' && isRecent && isDeepStrictEqual(done?.followed, followed)) return
-      const isChange = occasion !== 'watch'
-      const head = await writer.append((logged) => findEntries(logged, followed, isChange, now))
-      await writer.sign(head, AbortSignal.timeout(signMs))
-      for (const { kid, step } of followed.keys) {
-        if (step === 'gone') continue
-        known.add(kid)
-        removed.delete(kid)
-        keys.ring.admit(kid, occasion === 'watch')
+      try {
+        await follow(keys, occasion)
+        behindSince = undefined
+      } catch (error) {
+        behindSince ??= clock()
+        throw error
       }
-      for (const kid of followed.removed.keys()) removed.delete(kid)
-      done = { followed: { ...followed, removed: new Map() }, at: now }
     },
   }
 }

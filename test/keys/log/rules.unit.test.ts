@@ -41,8 +41,8 @@ describe('key_log in the configuration', () => {
 describe('what the log lacks', () => {
   const now = Date.parse('2026-11-26T00:00:00Z')
   const keyOf = (step: LoggedKey['step'], more: Partial<LoggedKey> = {}): LoggedKey => {
-    const { time: _time, ...key } = entryOf(1, { step, ...more })
-    return key
+    const { kid, thumbprint, alg, purposes, signer } = entryOf(1)
+    return { kid, thumbprint, alg, purposes, signer, step, ...more }
   }
   const found = (logged: readonly LoggedKey[], followed: Partial<Followed>, isChange = false) =>
     findEntries(logged, { keys: [], removed: new Map(), destroyed: [], ...followed }, isChange, now).map(

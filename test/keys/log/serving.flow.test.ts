@@ -152,9 +152,16 @@ describe('KR20: the key of the log is away', () => {
     expect(await kidsOf(after.origin)).toEqual(['es256', 'audit'])
     expect((await fetchLog(after.origin)).checkpoint.size).toBe(4)
     expect((await after.token()).status).toBe(200)
+    time.now += 60_000
+    const behind = async () => {
+      const text = await (await fetch(`${after.admin}/metrics`)).text()
+      return Number(/^signet_key_log_behind_seconds\S* (\S+)$/m.exec(text)?.[1])
+    }
+    expect(await behind()).toBeGreaterThanOrEqual(60)
     chaos.tell({})
     await expect.poll(() => kidsOf(after.origin), { timeout: 30_000 }).toEqual(['es256', 'new', 'audit'])
     expect(stepsIn((await fetchLog(after.origin)).entries.slice(4))).toContain('new published')
+    await expect.poll(behind).toBe(0)
   }, 60_000)
 
   it('KR20: lets a key that is published late sign no earlier than relying parties can know it', async () => {
