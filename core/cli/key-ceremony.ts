@@ -24,7 +24,7 @@ const defaultFolder = (): string => `ceremony-${new Date().toISOString().replace
 const printHeld = ({ text, entry, signed, transcript }: HeldCeremony, out: string): void => {
   const { key, dry_run: dryRun } = transcript
   print(`\n${text.trimEnd()}\n`)
-  print(`${dryRun ? 'Rehearsed' : good('Made')}. ${signed ? 'The signed' : 'The unsigned'} transcript is in ${out}.`)
+  print(`${dryRun ? 'Rehearsed' : good('Made')}. ${signed ? 'The signed' : 'The unsigned'} transcript is in ${show(out)}.`)
   if (dryRun) return
   if (entry === undefined) return print(`The service publishes and uses ${key.kid} by itself: see "signet keys plan".`)
   printError('Add this to `keys:` in the configuration, in order of preference, and reload:')

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.js'
 import { defaultPurposes } from '../../config/keys.js'
 import { isRefusal, type Refusal } from '../administration/administration.js'
 import { adoptKey, releaseSlot, rotateSlot, type Adopted, type FixedEntry } from '../administration/key-slots.js'
-import { isSlot } from '../keys/slots/expand-slots.js'
+import { isSlot, slotsOf } from '../keys/slots/expand-slots.js'
 import { administer, readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printError, printJson, printYaml } from './output.js'
@@ -52,9 +52,12 @@ export const rotate = async (options: RotateOptions): Promise<void> => {
   if (isInFile(config, compromised))
     printError('warning: the file still has an entry of this key: remove it, and reload with --force')
   if (json) return printJson({ slot, state: 'requested', compromised })
-  print(
-    `Requested the next key of ${slot}. The service begins within five seconds, or a minute after its start; signet keys plan shows how far it is.`,
-  )
+  const by = slotsOf(config).find((one) => one.slot === slot)?.rotate.by
+  const next =
+    by === 'ceremony'
+      ? 'Unless a key is ready, it waits for "signet keys ceremony"'
+      : 'The service begins within five seconds, or a minute after its start'
+  print(`Requested the next key of ${slot}. ${next}; signet keys plan shows how far it is.`)
 }
 
 const notAdopted = {

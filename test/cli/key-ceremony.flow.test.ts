@@ -56,6 +56,9 @@ describe('a ceremony for a slot', () => {
     expect(keys.map(({ kid }: { kid: string }) => kid)).toContain('es-1')
     const plan = await its.cli.run(['keys', 'plan', '--config', 'signet.yaml'])
     expect(plan.stdout).toMatch(/^es: es-1 signs, es-2 from .*; it waits for a ceremony$/m)
+    expect(await its.cli.run(['keys', 'rotate', '--slot', 'es', '--config', 'signet.yaml'])).toMatchObject({
+      stdout: expect.stringContaining('it waits for "signet keys ceremony"'),
+    })
     // The next ceremony may be held beside the running service.
     expect(await its.hold(file, both, '--out', 'es-2')).toMatchObject({ code: 0 })
     expect((await its.cli.run(['keys', 'plan', '--config', 'signet.yaml'])).stdout).toMatch(
