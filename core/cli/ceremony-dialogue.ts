@@ -3,24 +3,24 @@ import { isoTime } from '../clock.js'
 import { CeremonyRefused } from '../key-ceremony/ceremony-refused.js'
 import type { CeremonyPlan } from '../key-ceremony/hold-ceremony.js'
 import type { Confirmation } from '../key-ceremony/transcript.js'
-import { backendRows, headline, introduction, renderSections } from '../key-ceremony/transcript-text.js'
-import { heading, show } from './output.js'
+import { backendSections, headline, introduction, renderSections } from '../key-ceremony/transcript-text.js'
+import { show } from './output.js'
 
 /** How often a person may type a name that is not the one in the file. */
 const mostAttempts = 3
 
-/** What the people see before they confirm, in lines of at most 80 characters. */
-export const describePlan = (plan: CeremonyPlan, out: string): readonly string[] => {
+/** What the people see before they confirm, in lines of at most 80 characters. `head` styles the headings. */
+export const describePlan = (plan: CeremonyPlan, out: string, head: (title: string) => string): readonly string[] => {
   const { auditor } = plan
   const signed = auditor === undefined ? 'the new key' : `${auditor.kid} (${auditor.alg})`
   const isUnsigned = auditor === undefined && plan.dry_run
   const present = plan.present.map(({ name, role }) => [name, role] as const)
   return [
-    heading(headline(plan.dry_run)),
+    head(headline(plan.dry_run)),
     ...renderSections(
       [
         ...introduction(plan),
-        { title: 'What holds the key', rows: backendRows(plan.backend) },
+        ...backendSections(plan.backend),
         {
           title: 'The transcript',
           rows: [
@@ -30,7 +30,7 @@ export const describePlan = (plan: CeremonyPlan, out: string): readonly string[]
         },
         { title: 'Present', rows: present },
       ],
-      heading,
+      head,
     ),
     '',
   ]
@@ -70,10 +70,10 @@ export const askPeople = async (present: CeremonyPlan['present']): Promise<reado
       for (let attempt = 0; attempt < mostAttempts && !isConfirmed; attempt++) {
         process.stderr.write(attempt === 0 ? `${show(name)}, ${show(role)}: ` : `That is another name. ${show(name)}: `)
         const typed = await lines.next()
-        if (typed === undefined) {
-          process.stderr.write('\n')
+        // Only a terminal shows the end of the line that was typed.
+        if (typed === undefined || !process.stdin.isTTY) process.stderr.write('\n')
+        if (typed === undefined)
           throw new CeremonyRefused('The input ended before everybody had confirmed: no key was made.')
-        }
         isConfirmed = isSame(typed, name)
       }
       if (!isConfirmed) throw new CeremonyRefused('A person did not confirm: no key was made.')

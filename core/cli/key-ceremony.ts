@@ -10,7 +10,7 @@ import { askPeople, describePlan } from './ceremony-dialogue.js'
 import { administer, readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { describeWarning } from './keys.js'
-import { good, print, printError, printJson, printYaml, show } from './output.js'
+import { good, heading, print, printError, printJson, printYaml, show } from './output.js'
 
 export interface CeremonyOptions extends DeploymentOptions {
   readonly dryRun?: true
@@ -24,7 +24,9 @@ const defaultFolder = (): string => `ceremony-${new Date().toISOString().replace
 const printHeld = ({ text, entry, signed, transcript }: HeldCeremony, out: string): void => {
   const { key, dry_run: dryRun } = transcript
   print(`\n${text.trimEnd()}\n`)
-  print(`${dryRun ? 'Rehearsed' : good('Made')}. ${signed ? 'The signed' : 'The unsigned'} transcript is in ${show(out)}.`)
+  print(
+    `${dryRun ? 'Rehearsed' : good('Made')}. ${signed ? 'The signed' : 'The unsigned'} transcript is in ${show(out)}.`,
+  )
   if (dryRun) return
   if (entry === undefined) return print(`The service publishes and uses ${key.kid} by itself: see "signet keys plan".`)
   printError('Add this to `keys:` in the configuration, in order of preference, and reload:')
@@ -47,7 +49,7 @@ export const ceremony = async (file: string, options: CeremonyOptions): Promise<
         ...{ reading, out: resolve(out), dryRun: dryRun === true, configFile: options.config, log },
         reread: async () => (await readCeremony(file)).sha256,
         confirm(plan) {
-          for (const line of describePlan(plan, out)) say(line)
+          for (const line of describePlan(plan, out, json ? (title) => title : heading)) say(line)
           return askPeople(plan.present)
         },
       }),

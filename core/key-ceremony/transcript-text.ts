@@ -56,14 +56,12 @@ export const renderSections = (
     return ['', head(title), ...rows.flatMap(([label, text]) => renderRow(label, text, width))]
   })
 
-/** One row for each fact of a group: `token label`. */
-export const backendRows = (facts: BackendFacts): Section['rows'] =>
-  Object.entries(facts).flatMap(([group, values]) =>
-    Object.entries(values).map(([name, value]) => [`${group} ${name}`, String(value)] as const),
-  )
-
 const factRows = (facts: Readonly<Record<string, unknown>> = {}): Section['rows'] =>
   Object.entries(facts).map(([name, value]) => [name, String(value)])
+
+/** One section for each group of facts, so that a digest fits into a line. */
+export const backendSections = (facts: BackendFacts): readonly Section[] =>
+  Object.entries(facts).map(([group, values]) => ({ title: `What holds the key: ${group}`, rows: factRows(values) }))
 
 type Described = Pick<Transcript, 'title' | 'place' | 'remarks' | 'issuer'>
 
@@ -109,7 +107,7 @@ export const renderTranscript = (transcript: Transcript): string => {
   const sections: readonly Section[] = [
     ...introduction(transcript),
     { title: 'Confirmed by', rows: present.map(({ name, role, confirmed_at: at }) => [at, `${name}, ${role}`]) },
-    { title: 'What holds the key', rows: shows('backend') ? backendRows(backend) : [] },
+    ...(shows('backend') ? backendSections(backend) : []),
     {
       title: 'What was made',
       rows:
