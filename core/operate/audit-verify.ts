@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js'
+import { RecentMap } from '../recent-map.js'
 import { lineHash, lineStart, schemaVersion } from '../observe/audit-chain.js'
 
 /** What is wrong with the lines of a writer, or with a line that belongs to none. */
@@ -85,7 +86,7 @@ interface State {
   /** By writer. */
   readonly chains: Map<string, Chain>
   /** The hashes of the last lines, the oldest first. */
-  readonly recent: Set<string>
+  readonly recent: RecentMap<string, string>
   /** The requested heads that no line has had so far. */
   readonly lost: Set<string>
   readonly torn: number[]
@@ -155,7 +156,9 @@ const begin = (state: State, { writer, seq, prev, pid, stream }: Chained, hash: 
     chain.missing = { from: 1, to: seq - 1 }
     chain.fault = fault('missing', `${countOf(1, seq - 1)} not there`)
   } else if (
-    prev === null ? stream !== true && before > startEvents : !recent.has(prev) && !(partial && chains.size === 1)
+    prev === null
+      ? stream !== true && before > startEvents
+      : recent.get(prev) === undefined && !(partial && chains.size === 1)
   ) {
     chain.fault = fault(
       'missing',
@@ -169,7 +172,7 @@ const begin = (state: State, { writer, seq, prev, pid, stream }: Chained, hash: 
 /** The first line of a process in a file names the last line of the previous file, whichever writer that is from. */
 const findGap = (state: State, { event, head, writer }: JsonObject): AuditFault | undefined => {
   const { recent, partial, fileNumber, number: line } = state
-  if (event !== 'audit.continued' || typeof head !== 'string' || recent.has(head)) return undefined
+  if (event !== 'audit.continued' || typeof head !== 'string' || recent.get(head) !== undefined) return undefined
   // The predecessor of the oldest given file is elsewhere.
   if (partial && fileNumber === 1) return undefined
   const message = 'the last line of the file that this one continues is missing'
@@ -218,8 +221,7 @@ const read = (state: State, line: string): void => {
 
 const remember = ({ lost, recent }: State, hash: string): void => {
   lost.delete(hash)
-  recent.add(hash)
-  if (recent.size > namedWithin) for (const oldest of recent) return void recent.delete(oldest)
+  recent.set(hash, hash)
 }
 
 /** The line, or its second part if another process continued where one had stopped in the middle of a line. */
@@ -257,7 +259,7 @@ export const verifyAudit = async (
         { pid, lines: 0, first: seq + 1, sequence: seq, head, line: 0 },
       ]),
     ),
-    recent: new Set([...before.hashes, ...before.writers.map(({ head }) => head)]),
+    recent: new RecentMap(2 * namedWithin),
     lost: new Set(heads),
     torn: [],
     strangers: [],
@@ -266,6 +268,7 @@ export const verifyAudit = async (
     fileNumber: 0,
     before: 0,
   }
+  for (const hash of [...before.hashes, ...before.writers.map(({ head }) => head)]) state.recent.set(hash, hash)
   for (const file of files) {
     state.before = 0
     state.fileNumber++

@@ -110,4 +110,19 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     starting.child.kill('SIGTERM')
     expect(await starting.ended).toBe(0)
   })
+
+  it("makes an auditor's pack while the service runs, which verifies", async () => {
+    const key = '  - { kid: audit-1, alg: ES256, signer: local, ref: audit-1, purposes: [audit] }\n'
+    await write(mongo.uri(), (text) => text.replace(/^plugins:/m, `${key}plugins:`))
+    await run('migrate')
+    const service = await cli.serve(['start', '--config', 'signet.yaml'])
+    const range = ['--from', '2026-01-01', '--to', new Date().toISOString()]
+    const made = await cli.run(['audit', 'pack', '--config', 'signet.yaml', ...range, '--out', 'pack'])
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('Made the pack') })
+    await cli.write('jwks.json', await (await fetch(new URL('/jwks.json', service.public))).text())
+    expect(await cli.run(['audit', 'pack', '--verify', 'pack', '--key', 'jwks.json'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('The pack is as it was made.'),
+    })
+  })
 })

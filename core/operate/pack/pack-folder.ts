@@ -28,10 +28,9 @@ export interface PackFolder extends AsyncDisposable {
 
 const createWriter = (name: string, handle: FileHandle): PartWriter => {
   const digest = createHash('sha256')
-  let [pending, bytes]: [string[], number] = [[], 0]
-  let length = 0
+  let [pending, length, bytes]: [Buffer[], number, number] = [[], 0, 0]
   const flush = async (): Promise<void> => {
-    const chunk = Buffer.from(pending.join(''))
+    const chunk = Buffer.concat(pending)
     pending = []
     length = 0
     digest.update(chunk)
@@ -40,8 +39,10 @@ const createWriter = (name: string, handle: FileHandle): PartWriter => {
   }
   return {
     add(text) {
-      pending.push(text)
-      length += text.length
+      // A copy: the text may be a slice of a large one, which it would keep in memory.
+      const copy = Buffer.from(text)
+      pending.push(copy)
+      length += copy.byteLength
       return length < chunkBytes ? undefined : flush()
     },
     async end() {

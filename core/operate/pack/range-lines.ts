@@ -1,5 +1,6 @@
 import { lineHash } from '../../observe/audit-chain.js'
 import type { JsonObject } from '../../json.js'
+import { RecentMap } from '../../recent-map.js'
 import {
   isChained,
   isOperatorsLine,
@@ -93,7 +94,7 @@ class ChainCollector {
   readonly #seen = new Set<string>()
   readonly #after = new Map<string, ChainProof['after'][number]>()
   /** The hashes of the last lines, the oldest first, and whether each is in the extract. */
-  readonly #recent = new Map<string, boolean>()
+  readonly #recent = new RecentMap<string, 'inside' | 'outside'>(2 * namedWithin)
   readonly #earlier = new Set<string>()
   readonly #named = new Set<string>()
 
@@ -101,9 +102,7 @@ class ChainCollector {
     const whole = wholePart(text)
     const hash = lineHash(whole)
     if (value !== undefined && isChained(value)) this.#follow(value, hash, position)
-    this.#recent.set(hash, position === 'in')
-    if (this.#recent.size > namedWithin)
-      for (const oldest of this.#recent.keys()) return void this.#recent.delete(oldest)
+    this.#recent.set(hash, position === 'in' ? 'inside' : 'outside')
   }
 
   #follow(line: JsonObject & Chained, head: string, position: Position): void {
@@ -121,9 +120,9 @@ class ChainCollector {
   /** A line names one of another writer. */
   #name(hash: unknown, position: Position): void {
     if (typeof hash !== 'string') return
-    const isInside = this.#recent.get(hash)
-    if (position === 'in' && isInside === false) this.#earlier.add(hash)
-    if (position === 'after' && isInside === true) this.#named.add(hash)
+    const place = this.#recent.get(hash)
+    if (position === 'in' && place === 'outside') this.#earlier.add(hash)
+    if (position === 'after' && place === 'inside') this.#named.add(hash)
   }
 
   proof(lines: number, files: readonly number[]): ChainProof {
