@@ -6,6 +6,7 @@ import { createKeyLog } from '../../../core/keys/log/key-log.js'
 import { leafHash, rootOf } from '../../../core/keys/log/merkle.js'
 import { isSignedBy } from '../../../core/keys/log/note.js'
 import { readKeyLog, readTile } from '../../../core/keys/log/read-log.js'
+import { createServedLog } from '../../../core/keys/log/served-log.js'
 import { tilesOf } from '../../../core/keys/log/tiles.js'
 import { verifyConsistency, verifyInclusion } from '../../../core/keys/log/proofs.js'
 import { Unavailable } from '../../../core/unavailable.js'
@@ -89,6 +90,19 @@ describe('the key log', () => {
     ] as const)
       expect(await readTile(store, head, { level, index, width })).toBeUndefined()
     expect(await readTile(store, head, { level: 'entries', index: 10 ** 12, width: 256 })).toBeUndefined()
+  })
+
+  it('is served as it is by now, also where a part of it was read a moment ago', async () => {
+    const { log, store } = newLog()
+    const served = createServedLog(store)
+    expect(await served.checkpoint()).toBeUndefined()
+    await log.sign(await appendMany(log, 0, 2), never)
+    expect((await served.tile({ level: 0, index: 0, width: 2 }))?.byteLength).toBe(64)
+    // Another replica appends, and the reader has its checkpoint.
+    await log.sign(await appendMany(log, 2, 5), never)
+    expect((await served.tile({ level: 'entries', index: 0, width: 5 }))?.byteLength).toBeGreaterThan(500)
+    expect((await served.tile({ level: 0, index: 0, width: 2 }))?.byteLength).toBe(64)
+    expect(await served.tile({ level: 0, index: 0, width: 6 })).toBeUndefined()
   })
 
   it('has tiles of every level', async () => {

@@ -90,6 +90,8 @@ describe('what the log lacks', () => {
     ])
     expect(found(logged, { removed })).toEqual(['withdrawn'])
     expect(found(logged, {}, true)).toEqual([])
+    // A key that this process has again has not ended.
+    expect(found([keyOf('signing')], { keys: [keyOf('signing')], removed })).toEqual([])
     // It is published again, by this process too.
     expect(found([keyOf('withdrawn')], { keys: [keyOf('signing')], removed })).toEqual(['published', 'signing'])
     expect(found([keyOf('signing')], { destroyed: ['es-1', 'unknown'] })).toEqual(['destroyed'])
