@@ -73,15 +73,21 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     options.proved?.([proof])
   }
 
+  /** Keys that failed in another process and have not passed there since. */
+  const doubted = new Set<RingKey>()
+
   /**
-   * Takes the word of another process. A key that failed here passes a probe of this process before it signs again, and
-   * so does one that failed there: only that process may have lost its backend.
+   * Takes the word of another process. A key that failed there signs again when this process has proved it, whatever
+   * becomes of it there: only that process may have lost its backend.
    */
   const hear = (proofs: readonly KeyProof[]): void => {
     for (const proof of proofs) {
       const key = keys.find(({ kid, opened }) => kid === proof.kid && opened?.thumbprint === proof.thumbprint)
-      if (key?.trust !== 'proved' || key.reason !== undefined || !signs(key)) continue
-      learn(key, proof)
+      if (key === undefined) continue
+      const isNews = proof.outcome === 'passed' || !doubted.has(key)
+      if (proof.outcome === 'passed') doubted.delete(key)
+      else doubted.add(key)
+      if (isNews && key.trust === 'proved' && key.reason === undefined && signs(key)) learn(key, proof)
     }
   }
 

@@ -91,6 +91,20 @@ describe('a process that hears of the probes of another', () => {
     expect(trust()).toBe('proved')
   })
 
+  it('takes its own proof for good while the key still fails there, and doubts it again after it passed', async () => {
+    const { leading, follower, probe, trust } = await pair()
+    leading.wrong.add('a')
+    await probe()
+    await follower.probe(never)
+    expect(await probe()).toMatchObject([{ outcome: 'failed' }])
+    expect(trust()).toBe('proved')
+    leading.wrong.clear()
+    await probe()
+    leading.wrong.add('a')
+    await probe()
+    expect(trust()).toBe('quarantined')
+  })
+
   it('reports a key that did not answer there, and proves it itself', async () => {
     const { leading, follower, probe, trust } = await pair()
     leading.down.add('a')
