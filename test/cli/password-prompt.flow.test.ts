@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packageRoot } from '../../core/package-root.js'
 import { describeWith } from '../support/services/describe-with.js'
+import { typeAtTerminal } from '../support/terminal.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
 /** `script` gives the program a terminal of its own. */
@@ -16,24 +13,8 @@ describeWith('script', 'signet accounts add on a terminal', (script) => {
   })
   afterAll(() => cli[Symbol.asyncDispose]())
 
-  /** Types each line when its question is there. Returns all that the terminal showed. */
-  const type = async (username: string, answers: readonly (readonly [question: string, typed: string])[]) => {
-    const main = join(packageRoot, 'dist', 'core', 'main.js')
-    const command = `'${process.execPath}' '${main}' accounts add ${username} --config signet.yaml`
-    const child = spawn(script, ['-qec', command, '/dev/null'], { cwd: cli.folder })
-    const closed = once(child, 'close')
-    let shown = ''
-    const waiting = [...answers]
-    child.stdout.on('data', (chunk: Buffer) => {
-      shown += chunk.toString()
-      const [question, typed] = waiting[0] ?? []
-      if (question === undefined || !shown.includes(question)) return
-      waiting.shift()
-      child.stdin.write(typed)
-    })
-    await closed
-    return { code: child.exitCode, shown }
-  }
+  const type = (username: string, answers: readonly (readonly [question: string, typed: string])[]) =>
+    typeAtTerminal(script, cli.folder, `accounts add ${username} --config signet.yaml`, answers)
 
   it('prompts twice without echo', async () => {
     const { code, shown } = await type('bob', [
