@@ -9,6 +9,8 @@ export const slow = [
   'test/http/haproxy.flow.test.ts',
   'test/signers/pkcs11-return-codes.fault.test.ts',
   'test/storage/damaged-store.fault.test.ts',
+  'test/cli/key-ceremony.fault.test.ts',
+  'test/host/workers-probes.flow.test.ts',
 ]
 
 /** Flows and races over HTTP: they run once more on MongoDB and Redis. */
