@@ -56,11 +56,15 @@ describeWith('openssl', 'a time stamp', () => {
       ).not.toEqual([])
   })
 
-  it('KR70: is for time stamps: a certificate of another use is refused', async () => {
-    // What openssl itself would not sign with is taken from a root that is also the leaf.
-    await using authority = await openTimeStampAuthority()
+  it('KR70: of an authority whose root is for something else is refused, and so is one that is its own root', async () => {
+    await using authority = await openTimeStampAuthority({ caUsage: 'serverAuth' })
     const stamp = await fetchTimeStamp(fetchFrom, authority.url, content)
-    const pem = await readFile(authority.ca.replace('ca.pem', 'tsa.pem'), 'utf8')
-    expect((await checkTimeStamp(stamp, content, pem)).isTrusted).toBe(false)
+    const check = async (file: string) => checkTimeStamp(stamp, content, await readFile(file, 'utf8'))
+    expect(await check(authority.ca)).toMatchObject({
+      faults: [expect.stringContaining('an authority is not for the extended key usage')],
+      isTrusted: false,
+    })
+    const leaf = authority.ca.replace('ca.pem', 'tsa.pem')
+    expect(await check(leaf)).toMatchObject({ faults: [expect.any(String)], isTrusted: false })
   })
 })

@@ -23,7 +23,7 @@ export interface TimeStampAuthority extends AsyncDisposable {
   last(): Buffer
 }
 
-const configuration = (folder: string, keyUsage: string): string => `
+const configuration = (folder: string, caUsage: string): string => `
 [tsa]
 default_tsa = main
 [main]
@@ -42,10 +42,11 @@ accuracy = secs:1
 basicConstraints = critical, CA:true
 keyUsage = critical, keyCertSign
 subjectKeyIdentifier = hash
+${caUsage}
 [leaf]
 basicConstraints = CA:false
 keyUsage = critical, digitalSignature
-extendedKeyUsage = ${keyUsage}
+extendedKeyUsage = critical, timeStamping
 [req]
 distinguished_name = name
 [name]
@@ -53,19 +54,22 @@ distinguished_name = name
 
 export interface AuthorityOptions {
   readonly curve?: boolean
-  /** The usage of its certificate. */
-  readonly keyUsage?: string
+  /** What its root may be used for alone. */
+  readonly caUsage?: string
   /** The hash by which it names its certificate. */
   readonly essHash?: 'sha1' | 'sha256' | 'sha512'
 }
 
 export const openTimeStampAuthority = async (options: AuthorityOptions = {}): Promise<TimeStampAuthority> => {
-  const { curve = false, keyUsage = 'critical, timeStamping', essHash = 'sha256' } = options
+  const { curve = false, caUsage, essHash = 'sha256' } = options
   const folder = await mkdtemp(join(tmpdir(), 'signet-tsa-'))
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder })
   await writeFile(
     join(folder, 'tsa.cnf'),
-    configuration(folder, keyUsage).replace('id_alg = sha256', `id_alg = ${essHash}`),
+    configuration(folder, caUsage === undefined ? '' : `extendedKeyUsage = ${caUsage}`).replace(
+      'id_alg = sha256',
+      `id_alg = ${essHash}`,
+    ),
   )
   await writeFile(join(folder, 'serial'), '01\n')
   const key = curve ? ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'] : ['-newkey', 'rsa:2048']
