@@ -19,6 +19,31 @@ export interface ProbingOptions {
   readonly options: Pick<OpenKeysOptions, 'providers' | 'checkOpened' | 'publishedLate' | 'proved'>
 }
 
+interface HearingOptions {
+  readonly keys: readonly RingKey[]
+  readonly signs: (key: RingKey) => boolean
+  readonly learn: (key: RingKey, proof: KeyProof) => void
+}
+
+/**
+ * Takes the word of another process. A key that failed there signs again when this process has proved it, whatever
+ * becomes of it there: only that process may have lost its backend.
+ */
+const createHearing = ({ keys, signs, learn }: HearingOptions): ((proofs: readonly KeyProof[]) => void) => {
+  /** Keys that failed in another process and have not passed there since. */
+  const doubted = new Set<RingKey>()
+  return (proofs) => {
+    for (const proof of proofs) {
+      const key = keys.find(({ kid, opened }) => kid === proof.kid && opened?.thumbprint === proof.thumbprint)
+      if (key === undefined) continue
+      const isNews = proof.outcome === 'passed' || !doubted.has(key)
+      if (proof.outcome === 'passed') doubted.delete(key)
+      else doubted.add(key)
+      if (isNews && key.trust === 'proved' && key.reason === undefined && signs(key)) learn(key, proof)
+    }
+  }
+}
+
 /** Opens keys that are not open, probes active and next ones, and keeps the results for each key and signer. */
 export const createProbing = ({ keys, current, supervisors, trust, events, limits, options }: ProbingOptions) => {
   const stateOf = (key: RingKey) => current().states.get(key)
@@ -73,23 +98,7 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     options.proved?.([proof])
   }
 
-  /** Keys that failed in another process and have not passed there since. */
-  const doubted = new Set<RingKey>()
-
-  /**
-   * Takes the word of another process. A key that failed there signs again when this process has proved it, whatever
-   * becomes of it there: only that process may have lost its backend.
-   */
-  const hear = (proofs: readonly KeyProof[]): void => {
-    for (const proof of proofs) {
-      const key = keys.find(({ kid, opened }) => kid === proof.kid && opened?.thumbprint === proof.thumbprint)
-      if (key === undefined) continue
-      const isNews = proof.outcome === 'passed' || !doubted.has(key)
-      if (proof.outcome === 'passed') doubted.delete(key)
-      else doubted.add(key)
-      if (isNews && key.trust === 'proved' && key.reason === undefined && signs(key)) learn(key, proof)
-    }
-  }
+  const hear = createHearing({ keys, signs, learn })
 
   const probeSigner = async (signal: AbortSignal, signer: string): Promise<readonly KeyProbe[]> => {
     const circuit = supervisors.get(signer)?.circuit

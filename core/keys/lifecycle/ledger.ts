@@ -83,6 +83,45 @@ export interface KeyLedger {
   watch(serving: () => KeysInForce): () => Promise<void>
 }
 
+/** Publishes and records every second what has changed. Returns a function that stops it. */
+const watchKeys = (
+  { store, publications, clock, log }: KeyLedgerOptions,
+  { publish, recordChanges }: Pick<KeyLedger, 'publish' | 'recordChanges'>,
+  serving: () => KeysInForce,
+): (() => Promise<void>) => {
+  let checkedAt = clock()
+  const isPublished = (kid: string): boolean => serving().ring.publishedKey(kid) !== undefined
+  const renewPublications = async (): Promise<void> => {
+    // The clock may be set back.
+    if (Math.abs(clock() - checkedAt) < asWithdrawnMs) return
+    await recordStillPublished(store, [...publications.keys()].filter(isPublished), isPublished)
+    checkedAt = clock()
+  }
+  let failing = false
+  let busy: Promise<void> | undefined
+  const update = async (): Promise<void> => {
+    try {
+      await publish(serving(), 'watch')
+      await recordChanges(serving())
+      await renewPublications()
+      failing = false
+    } catch (error) {
+      // Readiness reports outages, so one log line is enough here.
+      if (failing) return
+      failing = true
+      const expected = error instanceof Unavailable || error instanceof ConfigurationError
+      log.error('Changes to keys could not be recorded', {}, expected ? undefined : error)
+    }
+  }
+  const timer = setInterval(() => {
+    busy ??= update().finally(() => (busy = undefined))
+  }, intervalMs).unref()
+  return async () => {
+    clearInterval(timer)
+    await busy
+  }
+}
+
 /** What is already remembered about the keys of `first` is not reported as a change. */
 export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): KeyLedger => {
   const { store, publications, clock, audit, log, keyLog } = options
@@ -157,38 +196,6 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
     withdraw,
     withdrawMissing,
     recordChanges,
-    watch(serving) {
-      let checkedAt = clock()
-      const isPublished = (kid: string): boolean => serving().ring.publishedKey(kid) !== undefined
-      const renewPublications = async (): Promise<void> => {
-        // The clock may be set back.
-        if (Math.abs(clock() - checkedAt) < asWithdrawnMs) return
-        await recordStillPublished(store, [...publications.keys()].filter(isPublished), isPublished)
-        checkedAt = clock()
-      }
-      let failing = false
-      let busy: Promise<void> | undefined
-      const update = async (): Promise<void> => {
-        try {
-          await publish(serving(), 'watch')
-          await recordChanges(serving())
-          await renewPublications()
-          failing = false
-        } catch (error) {
-          // Readiness reports outages, so one log line is enough here.
-          if (failing) return
-          failing = true
-          const expected = error instanceof Unavailable || error instanceof ConfigurationError
-          log.error('Changes to keys could not be recorded', {}, expected ? undefined : error)
-        }
-      }
-      const timer = setInterval(() => {
-        busy ??= update().finally(() => (busy = undefined))
-      }, intervalMs).unref()
-      return async () => {
-        clearInterval(timer)
-        await busy
-      }
-    },
+    watch: (serving) => watchKeys(options, { publish, recordChanges }, serving),
   }
 }
