@@ -96,7 +96,7 @@ module.exports = {
     room(
       'operate',
       [
-        '^core/(host|key-ceremony|collections|checks|modules|tokens|attestation|interaction)/',
+        '^core/(host|collections|checks|modules|tokens|attestation|interaction)/',
         '^config/',
         observe,
         oauth,

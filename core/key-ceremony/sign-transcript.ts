@@ -2,7 +2,7 @@ import { createAuditSignatures } from '../keys/audit-signatures.js'
 import type { SigningRequest } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import { serialize, signingInput } from '../tokens/compact-serializer.js'
-import type { AuditRing } from './audit-keys.js'
+import type { AuditRing } from '../keys/slots/audit-ring.js'
 import { sha256Of } from './ceremony-file.js'
 import type { Transcript } from './transcript.js'
 

@@ -1,6 +1,6 @@
 import type { Config } from '../../../config/schema.js'
 import type { Clock } from '../../clock.js'
-import { findAuditKeys, openAuditRing } from '../../key-ceremony/audit-keys.js'
+import { findAuditKeys, openAuditRing } from '../../keys/slots/audit-ring.js'
 import { createAuditSignatures } from '../../keys/audit-signatures.js'
 import type { SigningKey } from '../../keys/ports.js'
 import type { KeyPublications } from '../../keys/lifecycle/publications.js'

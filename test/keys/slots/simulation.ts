@@ -9,23 +9,16 @@ import { aliveKeys } from '../../../core/keys/slots/next-step.js'
 import type { ReplicaReport, SlotRecord, SlotStep } from '../../../core/keys/slots/slot.js'
 import type { RecordStore } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
+import { createRandom } from './random.js'
 import { Replica, type Fate, type SimulatedWorld } from './simulated-replica.js'
 
 const day = 86_400_000
 const hour = 3_600_000
 
-/** Numbers in [0, 1) that follow from the seed alone (mulberry32). */
-const createRandom = (seed: number): (() => number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
-const order: readonly SlotStep[] = ['planned', 'made', 'proved', 'published', 'signing', 'withdrawn', 'abandoned']
+const order: readonly SlotStep[] = [
+  ...(['planned', 'made', 'proved', 'published', 'signing', 'withdrawn', 'abandoned'] as const),
+  ...(['disabled', 'destroyed'] as const),
+]
 
 interface BackendEntry {
   readonly ref: string
@@ -52,6 +45,10 @@ export interface SimulationOptions {
   readonly seed: number
   readonly steps: number
   readonly config: Config
+  /** Default: 2. */
+  readonly replicas?: number
+  /** The process that comes to the point with this number is killed there. */
+  readonly killAt?: number
   /** Probabilities, each of a step or of a point. */
   readonly faults: {
     readonly kill: number
@@ -75,6 +72,8 @@ export class Simulation implements SimulatedWorld {
   tokens: Token[] = []
   fetched: FetchedSet[] = []
   kills = 0
+  /** The points that processes have come to. */
+  points = 0
   now = Date.parse('2026-01-01T00:00:00Z')
   passed = 0
   storeAway = false
@@ -92,7 +91,7 @@ export class Simulation implements SimulatedWorld {
   constructor(options: SimulationOptions) {
     this.#options = options
     this.#random = createRandom(options.seed)
-    this.#replicas = [new Replica(this), new Replica(this)]
+    this.#replicas = Array.from({ length: options.replicas ?? 2 }, () => new Replica(this))
   }
 
   get config(): Config {
@@ -116,6 +115,7 @@ export class Simulation implements SimulatedWorld {
   }
 
   fate(): Fate {
+    if (++this.points === this.#options.killAt) return 'is killed'
     if (this.chance(this.#options.faults.kill)) return 'is killed'
     return this.chance(this.#options.faults.pause) ? 'is paused' : 'goes on'
   }

@@ -3,6 +3,8 @@ import type { Config } from '../../../config/schema.js'
 import { signingKey } from '../../../core/keys/slots/next-step.js'
 import { Simulation } from './simulation.js'
 
+const rotate = { every_days: 5, announce_days: 1, ahead: 1, max_keys: 5 }
+
 const config = {
   issuer: 'https://id.example',
   keys: [
@@ -12,7 +14,7 @@ const config = {
       signer: 'hsm',
       purposes: ['access_token', 'id_token'],
       ref: 'signet-{kid}',
-      rotate: { every_days: 5, announce_days: 1, ahead: 1, max_keys: 5 },
+      rotate,
     },
   ],
   access_token_ttl_secs: 3600,
@@ -76,5 +78,39 @@ describe('slots of keys, simulated', () => {
       expect(rotations).toBeGreaterThan(2 * seeds)
     },
     60_000 + seeds * 2000,
+  )
+
+  /** `SIGNET_KILL_EVERY=1` kills a process at each point. */
+  const stride = Number(process.env['SIGNET_KILL_EVERY'] ?? 307)
+  const calm = { kill: 0, pause: 0, store: 0, backend: 0, clock: 0, stuck: 0 }
+  const removing = {
+    ...config,
+    keys: config.keys.map((slot) => ({ ...slot, rotate: { ...rotate, destroy_after_days: 2 } })),
+  } as Config
+
+  it.each([1, 2])(
+    'KR03 keep their promises on %i replicas when a process is killed before or after any one write or call',
+    async (replicas) => {
+      const live = async (killAt?: number): Promise<Simulation> => {
+        const options = { seed: 1, steps: 60, config: removing, replicas, faults: calm }
+        const simulation = new Simulation({ ...options, ...(killAt !== undefined && { killAt }) })
+        try {
+          await simulation.run()
+          await calmDown(simulation)
+          return simulation
+        } catch (error) {
+          throw new Error(`killed at ${String(killAt)}: ${(error as Error).message}`, { cause: error })
+        }
+      }
+      const { points, records } = await live()
+      // The whole life of a key is among them.
+      expect(records.get('ed')?.keys.map(({ step }) => step)).toContain('destroyed')
+      for (let killAt = 1; killAt <= points; killAt += stride) {
+        const simulation = await live(killAt)
+        expect(simulation.kills, `killed at ${String(killAt)}`).toBe(1)
+        expect(simulation.strays(), `killed at ${String(killAt)}`).toEqual([])
+      }
+    },
+    3_600_000,
   )
 })
