@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { useMemoryFolder } from './test/support/services/memory-folder.js'
 import { findService } from './test/support/services/table.js'
-import { alikeOnEveryStore, onEveryStore, slow } from './test/support/services/parts.js'
+import { alikeOnEveryStore, onEveryStore, racesOverHttp, slow } from './test/support/services/parts.js'
 
 useMemoryFolder()
 
@@ -44,10 +44,11 @@ export default defineConfig({
     projects: [
       project('embedded', ['test/**/*.test.ts'], first, [races, loads, recipes, ...slow]),
       onStores('mongodb+redis', onEveryStore, [...alikeOnEveryStore, ...slow]),
-      project('races', [races], competing),
+      project('races', [races], competing, racesOverHttp),
       // From here on: `npm run test:more`, and the heavy recipes.
       project('slow', slow, first),
       onStores('alike on mongodb+redis', alikeOnEveryStore),
+      project('races over HTTP', racesOverHttp, competing),
       project('loads', [loads], waiting),
       project('recipes', [recipes], installing),
     ],

@@ -113,7 +113,8 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
 
   it("makes an auditor's pack while the service runs, which verifies", async () => {
     const key = '  - { kid: audit-1, alg: ES256, signer: local, ref: audit-1, purposes: [audit] }\n'
-    await write(mongo.uri(), (text) => text.replace(/^plugins:/m, `${key}plugins:`))
+    // The store has the key that an earlier test published as ed-1.
+    await write(mongo.uri(), (text) => text.replaceAll('ed-1', 'ed-2').replace(/^plugins:/m, `${key}plugins:`))
     await run('migrate')
     const service = await cli.serve(['start', '--config', 'signet.yaml'])
     const range = ['--from', '2026-01-01', '--to', new Date().toISOString()]

@@ -70,7 +70,7 @@ describe('checkSigner', () => {
 
   it('abandons a signer that never answers', async () => {
     const hanging = () => new Promise<never>(() => undefined)
-    const provider = { open: hanging, ping: hanging, [Symbol.asyncDispose]: hanging }
+    const provider = { open: hanging, ping: hanging, facts: hanging, [Symbol.asyncDispose]: hanging }
     const { cases, failures } = await checkSigner({ provider, ref: () => 'a', algs: ['ES256'], deadlineMs: 5 })
     expect(failures).toHaveLength(cases)
     expect(failures[0]).toMatchObject({ alg: 'ES256', detail: 'does not end within 5 ms' })

@@ -8,6 +8,9 @@ export const slow = [
   'test/pages/demo-attestation.browser.test.ts',
   'test/http/haproxy.flow.test.ts',
   'test/signers/pkcs11-return-codes.fault.test.ts',
+  'test/signers/pkcs11-tokens.fault.test.ts',
+  'test/signers/server.fault.test.ts',
+  'test/storage/redis-policy.fault.test.ts',
   'test/storage/damaged-store.fault.test.ts',
   'test/cli/key-ceremony.fault.test.ts',
   'test/host/workers-probes.flow.test.ts',
@@ -37,9 +40,14 @@ const alike = {
   token: ['claim-rules', 'encrypted', 'large-claims', 'pairwise', 'resources'],
 }
 
-/** The longest of the others; the races of the stores themselves run in `npm test`. */
+/** The longest races; those of the stores themselves run in `npm test`, these in `npm run test:more`. */
+export const racesOverHttp = ['attestation', 'clients', 'token'].map(
+  (folder) => `test/${folder}/races-http.race.test.ts`,
+)
+
+/** The longest of the others. */
 const long = [
-  ...['attestation', 'clients', 'token'].map((folder) => `test/${folder}/races-http.race.test.ts`),
+  ...racesOverHttp,
   ...['authorize/back-channel', 'ciba/ping', 'registration/one-address'].map((name) => `test/${name}.flow.test.ts`),
 ]
 
