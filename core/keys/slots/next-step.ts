@@ -218,6 +218,10 @@ export const describeWait = (slot: Slot, record: SlotRecord, situation: Situatio
   if (unpublished.length > 0) return `${key.kid} is not published yet by ${nameReplicas(unpublished)}`
   const unproved = missingReplicas(key.kid, 'proved', situation)
   if (unproved.length > 0) return `${key.kid} is not proved yet by ${nameReplicas(unproved)}`
+  const from = mayBegin(slot, record, key, situation)
+  // Nothing is done in the first minute after a start or a break.
+  if (from !== undefined && situation.now >= from)
+    return `${key.kid} is ready, and signs once a replica has looked for a minute`
   return `${key.kid} has not been published for long enough`
 }
 

@@ -208,6 +208,14 @@ describe('a slot that is late', () => {
     expect(findOverdue(slot, known, situation())).toEqual({ since: now - dayMs, reason: 'the token is full' })
   })
 
+  it('whose next key is ready waits for a replica that has looked for a minute', () => {
+    const known = record([signing(1, 91), waiting(2)])
+    expect(findOverdue(slot, known, situation())).toEqual({
+      since: now - dayMs,
+      reason: 'es-2 is ready, and signs once a replica has looked for a minute',
+    })
+  })
+
   it('keeps its plan until then', () => {
     expect(findOverdue(slot, record([signing(1, 89), waiting(2)]), situation())).toBeUndefined()
     expect(findOverdue(slot, record([signing(1, 3), key(2)]), situation())).toBeUndefined()
