@@ -42,6 +42,16 @@ const openReal = (real: string): TestMongo => {
   }
 }
 
+/** The first answers of a new process may take longer on a busy machine than the service waits. */
+const warmUp = async (uri: string): Promise<void> => {
+  const client = await MongoClient.connect(uri)
+  const database = client.db('warm')
+  await database.collection('warm').insertOne({ at: new Date() })
+  await database.collection('warm').listIndexes().toArray()
+  await database.dropDatabase()
+  await client.close()
+}
+
 /** A new stand-in on `port`, or on one of its own, with so many MiB; or the real server of `MONGODB_URI`. */
 export const startMongo = async (port = 0, heapMb = 512): Promise<TestMongo> => {
   const real = process.env['MONGODB_URI']
@@ -57,11 +67,13 @@ export const startMongo = async (port = 0, heapMb = 512): Promise<TestMongo> => 
     exited.then(([code]) => Promise.reject(new Error(`the stand-in for MongoDB ended: ${String(code)}`))),
   ])) as [string]
   const own = Number(first)
+  const uri = (through = own): string => `mongodb://127.0.0.1:${String(through)}/?${standInOptions}`
+  await warmUp(uri())
   return {
     host: '127.0.0.1',
     port: own,
     database: 'signet',
-    uri: (through = own) => `mongodb://127.0.0.1:${String(through)}/?${standInOptions}`,
+    uri,
     [Symbol.asyncDispose]: async () => {
       server.kill('SIGKILL')
       await exited
