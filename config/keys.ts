@@ -16,7 +16,10 @@ export const keyPurposes = [
   'audit',
 ] as const
 
-/** What a key signs that names no purposes. Keys for auditors are named, so that no token is signed with them unawares. */
+/**
+ * A key without `purposes` has these. The purpose `audit` must be named, so that no key signs for auditors by
+ * accident.
+ */
 export const defaultPurposes = keyPurposes.filter((purpose) => purpose !== 'audit')
 
 export const purposes = z

@@ -6,10 +6,10 @@ import type { Confirmation } from '../key-ceremony/transcript.js'
 import { backendSections, headline, introduction, renderSections } from '../key-ceremony/transcript-text.js'
 import { show } from './output.js'
 
-/** How often a person may type a name that is not the one in the file. */
+/** A person may mistype the name this many times. */
 const mostAttempts = 3
 
-/** What the people see before they confirm, in lines of at most 80 characters. `head` styles the headings. */
+/** Returns the text that people see before they confirm, in lines of at most 80 characters. `head` styles headings. */
 export const describePlan = (plan: CeremonyPlan, out: string, head: (title: string) => string): readonly string[] => {
   const { auditor } = plan
   const signed = auditor === undefined ? 'the new key' : `${auditor.kid} (${auditor.alg})`

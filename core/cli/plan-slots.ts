@@ -77,7 +77,7 @@ const forecastSlot = (
   }
 }
 
-/** Of the workers of one host, one proves the keys for all. */
+/** Counts the probing processes: on each host, one worker proves the keys for all. */
 const countProbing = (reports: readonly ReplicaReport[]): number =>
   new Set(reports.map(({ host, pid, pool }) => `${host} ${pool ?? `process ${String(pid)}`}`)).size
 

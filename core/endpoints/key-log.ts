@@ -57,7 +57,7 @@ export const createKeyLogTileEndpoint =
     const tile = parseTilePath([...request.path.values()].join('/'))
     const body = tile && (await log.tile(tile))
     if (body === undefined) throw notFound()
-    // What a tile of this width holds never changes.
+    // The content of a tile of this width never changes.
     const headers = {
       'Content-Type': 'application/octet-stream',
       'Cache-Control': 'public, max-age=31536000, immutable',

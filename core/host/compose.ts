@@ -25,7 +25,7 @@ export type { Doubles } from './process.js'
 export interface HostOptions extends ProcessOptions {
   /** Clients and an account for trying the service. It is absent in every configuration but that of the demo. */
   readonly demo?: Demo
-  /** How the workers of this host prove their keys together. Absent outside of workers. */
+  /** The proofs that the workers of this host share. It is absent outside of workers. */
   readonly proofs?: SharedProofs
   /** Ends a start that is waiting for a store. */
   readonly stopping?: AbortSignal

@@ -22,7 +22,7 @@ export const createKeyLogEndpoints = (get: Resolve): HandlersOf<typeof keyLogEnd
   return { checkpoint: createKeyLogCheckpointEndpoint(log), tile, partialTile: tile, partialFarTile: tile }
 }
 
-/** What keeps the log in step with the keys, where there is a log. */
+/** Opens the follower that keeps the log in step with the keys. It returns undefined without a log. */
 export const followKeys = (
   { config }: CheckedConfiguration,
   resolve: Resolve,

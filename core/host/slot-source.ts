@@ -51,7 +51,7 @@ export interface SlotSource {
   read(): Promise<void>
   /** Notes that this process serves the keys of the records as last read. */
   followed(): void
-  /** Whether the keys that this process serves are recent enough to sign: those of records read within the hour. */
+  /** Tells whether the served keys are recent enough to sign: their records were read within the last hour. */
   isRecent(): boolean
   /**
    * Whether other replicas wait for this one, so that caches may keep its key set. A process that was paused wakes up

@@ -9,7 +9,7 @@ import type { Problem } from '../../config/problems.js'
 import { readText } from '../../config/read-text.js'
 import { isPlainText } from '../plain-text.js'
 
-/** What the readable transcript shows of a key, beside its name and the people. The JSON has all of it. */
+/** The readable transcript can show these sections beside the key's name and the people. The JSON always has all. */
 export const shownParts = ['backend', 'attributes', 'public_key', 'digests'] as const
 export type ShownPart = (typeof shownParts)[number]
 
@@ -48,13 +48,13 @@ export type CeremonyFile = z.infer<typeof ceremonyFile>
 export interface CeremonyReading {
   readonly file: Salvaged<CeremonyFile>
   readonly problems: readonly Problem[]
-  /** Of the bytes of the file, in hexadecimal digits. */
+  /** The SHA-256 hash of the file, in hexadecimal digits. */
   readonly sha256: string
   /** Adds the lines of the file to problems that are found later. */
   locate(problems: readonly Problem[]): readonly Problem[]
 }
 
-/** What belongs to a slot and what to a fixed key, so that no member is silently without effect. */
+/** Refuses members of a fixed key on a slot and the reverse, so that none is silently ignored. */
 const checkForm = ({ slot, kid: fixed, alg, ref, purposes: named }: Salvaged<CeremonyFile>): readonly Problem[] => {
   if (slot !== undefined && fixed !== undefined)
     return [{ path: 'kid', message: 'is for a key without a slot: name either slot or kid' }]

@@ -18,7 +18,7 @@ import { isTakenIn } from './subject.js'
 import { describePublicKey, digestsOf, type Confirmation, type MadeKey, type Transcript } from './transcript.js'
 import { renderTranscript } from './transcript-text.js'
 
-/** What the people are shown before they confirm. */
+/** The facts that people see before they confirm. */
 export interface CeremonyPlan extends Pick<Transcript, 'title' | 'place' | 'remarks' | 'issuer' | 'dry_run' | 'key'> {
   readonly present: CeremonyFile['present']
   readonly backend: BackendFacts
@@ -37,7 +37,7 @@ export interface HoldOptions extends PrepareOptions {
 export interface HeldCeremony {
   readonly transcript: Transcript
   readonly text: string
-  /** Whether the transcript is signed. A rehearsal for the first key for auditors has nobody to sign it. */
+  /** Tells whether the transcript is signed. A rehearsal for the first key for auditors has nobody to sign it. */
   readonly signed: boolean
   /** The entry of a fixed key for the configuration. */
   readonly entry?: Pick<SlotKey, 'kid' | 'alg' | 'signer' | 'ref' | 'purposes'>

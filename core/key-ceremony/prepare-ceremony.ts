@@ -70,7 +70,7 @@ const checkAuditKey = (
 
 const never = new AbortController().signal
 
-/** Whether the backend can make the key, and has none of its name that no ceremony made. */
+/** Tells whether the backend can make the key, and has none of its name that no ceremony made. */
 const checkBackend = async (
   provider: SignerProvider | undefined,
   { form, slot, begun, name }: Subject,
@@ -138,7 +138,7 @@ export const prepareCeremony = async (
     await folder?.close()
   }
   try {
-    // What is wrong with the file may hide which signer is meant.
+    // A faulty file may not say which signer is meant.
     if (subject === undefined || reading.problems.length > 0 || config.signers[subject.form.signer] === undefined)
       throw new ConfigurationError(problems)
     const opened = await openAll(administration, subject, known, options)

@@ -10,7 +10,7 @@ import { findNearMiss } from '../near-miss.js'
 import type { KeyPublications } from '../keys/lifecycle/publications.js'
 import type { CeremonyFile } from './ceremony-file.js'
 
-/** What a ceremony makes a key of: a slot, or a fixed `kid`, which has a record of its own that looks like a slot's. */
+/** The target of a ceremony: a slot, or a fixed `kid`, whose record has the form of a slot's. */
 export interface Subject {
   readonly form: SlotForm
   /** The slot of the configuration. Absent for a fixed key. */
@@ -40,7 +40,7 @@ const meant = (typed: string, names: readonly string[]): string => {
 /** A blank and a colon are in no name of a slot. */
 const recordOfKid = (kid: string): string => `kid:${kid}`
 
-/** Whether a `kid` is or was in use outside of the slots that the configuration has. */
+/** Tells whether a `kid` is or was in use outside of the slots that the configuration has. */
 export const isTakenIn =
   (config: Config, publications: KeyPublications) =>
   (kid: string): boolean =>
@@ -49,7 +49,7 @@ export const isTakenIn =
 const unfinished = (record: SlotRecord | undefined): readonly SlotKey[] =>
   record === undefined ? [] : waitingKeys(record).filter(({ step }) => step === 'planned' || step === 'made')
 
-/** Whether nothing can have been made of it. */
+/** Tells whether nothing can have been made of it. */
 export const isOnlyPlanned = ({ step, attempts }: SlotKey): boolean => step === 'planned' && attempts === 0
 
 const findSlot = (file: File & { readonly slot: string }, config: Config, known: KnownRecords): Found => {

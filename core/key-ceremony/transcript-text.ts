@@ -70,7 +70,7 @@ const eventRows = ({ title, place, remarks, issuer }: Described): Section['rows'
     text === undefined ? [] : [[label, text] as const],
   )
 
-/** What the new key is, before and after it is made. */
+/** The new key, as described before and after it is made. */
 export const keyRows = ({
   kid,
   slot,

@@ -20,12 +20,12 @@ export interface PublicHalf {
   readonly spki_sha256: string
 }
 
-/** What the ceremony made. Absent in a rehearsal. */
+/** The key that the ceremony made. It is absent in a rehearsal. */
 export interface MadeKey {
   readonly ref: string
   readonly made_at: string
   readonly public_key: PublicHalf
-  /** What the backend says of the key, if it says anything. */
+  /** The attributes that the backend reports for the key, if any. */
   readonly attributes?: Readonly<Record<string, string | number | boolean>>
   /** The signatures of the new key that were made, each of which verified with its public half. */
   readonly verified_signatures: number
@@ -44,7 +44,7 @@ export interface Transcript {
   readonly title?: string
   readonly place?: string
   readonly remarks?: string
-  /** Of the file of the ceremony. */
+  /** The digest of the ceremony's file. */
   readonly file_sha256: string
   readonly operator: ActedBy
   readonly present: readonly Confirmation[]
@@ -58,7 +58,7 @@ export interface Transcript {
     /** The name given to the backend. */
     readonly name: string
     readonly slot?: string
-    /** Whether an interrupted ceremony had begun it. */
+    /** Tells whether an interrupted ceremony had begun it. */
     readonly resumed: boolean
   }
   readonly made?: MadeKey
@@ -86,7 +86,7 @@ export const describePublicKey = (jwk: PublicJwk, thumbprint: string): PublicHal
   return { jwk: { ...jwk }, thumbprint, spki_sha256: createHash('sha256').update(spki).digest('hex') }
 }
 
-/** What the digests of a transcript are of, by their names. */
+/** The parts of a transcript that have digests, by name. */
 const digestedParts = ({
   backend = {},
   made,

@@ -13,7 +13,7 @@ import { digestsOf, type Transcript } from './transcript.js'
 /** Bytes. A transcript is a few thousand. */
 const longestFile = 1024 * 1024
 
-/** What was found out about the transcript in a folder. */
+/** The result of verifying the transcript in a folder. */
 export interface TranscriptFindings {
   /** Empty when JSON, text and signature belong together. */
   readonly faults: readonly string[]
@@ -73,7 +73,7 @@ const digestsIn = (transcript: Transcript): Transcript['digests'] | undefined =>
   }
 }
 
-/** What the signature does not cover by itself: whether the JSON agrees with its own digests. */
+/** Checks that the JSON agrees with its own digests, which the signature alone does not show. */
 const checkDigests = (transcript: Transcript): readonly string[] => {
   const digests = digestsIn(transcript)
   if (digests === undefined) return ['transcript.json: it is no transcript']

@@ -54,12 +54,14 @@ export interface OpenKeysOptions {
    * Called each time a key is opened. Throws `KeyRefused` when this is not the key that was published as `kid` (F17).
    */
   readonly checkOpened?: (kid: string, thumbprint: string) => void
-  /** Whether a key must not be published until `admit` is called for it. Absent: none. */
+  /** Tells whether a key must not be published until `admit` is called for it. Absent: none. */
   readonly isWithheld?: ((kid: string) => boolean) | undefined
   /** Called when a key is published that was not published when the ring was opened. Returns when it may sign. */
   readonly publishedLate?: (kid: string) => number
   readonly previous?: PreviousRing | undefined
-  /** Whether a key that the backend refuses is opened later, as one whose backend does not answer. Absent: none. */
+  /**
+   * Tells whether a key that the backend refuses is opened later, as one whose backend does not answer. Absent: none.
+   */
   readonly mayBeLate?: ((kid: string, state: KeyState) => boolean) | undefined
   /** Called with the outcome of each later probe of a key that is open. */
   readonly proved?: ((proofs: readonly KeyProof[]) => void) | undefined

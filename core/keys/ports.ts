@@ -71,7 +71,7 @@ export interface BackendKey {
   readonly disabled?: boolean
 }
 
-/** What a backend says of itself, in groups such as `module`, `token` and `firmware`. */
+/** The facts that a backend reports about itself, in groups such as `module`, `token` and `firmware`. */
 export type BackendFacts = Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>
 
 /** One configured backend that holds keys: a KMS region, a PKCS#11 token, a directory. */

@@ -2,7 +2,7 @@ import { explainFailure } from './signer-events.js'
 import type { KeyProbe } from './probe-key.js'
 import type { RingKey } from './ring-key.js'
 
-/** What became of the probe of a key, for other processes of this host that have the same key. */
+/** The outcome of a key's probe, for other processes of this host that have the same key. */
 export interface KeyProof {
   readonly kid: string
   /** RFC 7638. After a reload, a process may know another key by this `kid`. */
@@ -12,11 +12,11 @@ export interface KeyProof {
   readonly reason?: string
 }
 
-/** How the workers of one host prove their keys together: one of them does, and the others take its word. */
+/** The proofs that the workers of one host share: one of them probes, and the others take its word. */
 export interface SharedProofs {
   /** Names the pool of workers on its host. */
   readonly pool: string
-  /** Whether this process is the one that proves. */
+  /** Tells whether this process is the one that proves. */
   leads(): boolean
   /** Passes on what this process found out, if it leads. */
   send(proofs: readonly KeyProof[]): void
@@ -33,7 +33,7 @@ export const proofOf = ({ kid, opened }: RingKey, { outcome, cause }: KeyProbe):
     ...(cause !== undefined && { reason: explainFailure(cause) }),
   }
 
-/** Whether a message between processes has proofs. */
+/** Tells whether a message between processes has proofs. */
 export const isProofs = (message: unknown): message is { readonly proofs: readonly KeyProof[] } => {
   if (typeof message !== 'object' || message === null || !('proofs' in message)) return false
   const { proofs } = message

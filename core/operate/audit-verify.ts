@@ -41,7 +41,7 @@ export interface AuditVerification {
   readonly lostHeads: readonly string[]
 }
 
-/** What came before the first line of an extract. */
+/** The state of the chain before the first line of an extract. */
 export interface AuditBefore {
   /** The writers that continue in the extract, or after it. */
   readonly writers: readonly AuditEnd[]
@@ -61,7 +61,9 @@ export interface AuditEnd {
 export interface AuditVerifyOptions {
   /** Whether earlier lines may be in a file that was not given. */
   readonly partial?: boolean
-  /** What came before the first line. Absent: nothing, or, with `partial`, nobody knows. */
+  /**
+   * The state of the chain before the first line. It is absent at the beginning of a log, and unknown with `partial`.
+   */
   readonly before?: AuditBefore
   /** Hashes of lines that must exist. */
   readonly heads?: readonly string[]
@@ -197,7 +199,7 @@ const follow = (state: State, found: Chained, hash: string): void => {
   chain.line = number
 }
 
-/** Whether it is a line of the operator's log, when both go to standard output. */
+/** Tells whether it is a line of the operator's log, when both go to standard output. */
 export const isOperatorsLine = (value: JsonObject): boolean => 'level' in value && !('event' in value)
 
 const read = (state: State, line: string): void => {

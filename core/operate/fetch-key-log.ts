@@ -73,7 +73,7 @@ export const fetchServedKeys = async (issuer: string, fetch: FetchBytes): Promis
   })
 }
 
-/** What a log serves under its checkpoint, of which nothing has been verified. */
+/** The unverified content that a log serves under its checkpoint. */
 export interface FetchedLog {
   /** The note as it was served. */
   readonly text: string

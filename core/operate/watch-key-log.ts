@@ -23,7 +23,7 @@ export interface KeyLogFinding {
   readonly message: string
 }
 
-/** What is remembered of the last look at a log. */
+/** The memory of the last look at a log. */
 export interface SeenLog {
   /** The verifier key of its checkpoints. */
   readonly key: string
@@ -35,7 +35,7 @@ export interface KeyLogLook {
   readonly issuer: string
   readonly size: number
   readonly findings: readonly KeyLogFinding[]
-  /** What to remember; absent when the log itself is in doubt. */
+  /** The state to keep. It is absent when the log itself is in doubt. */
   readonly seen?: SeenLog
   /** The key that signed before, if another one has followed it. */
   readonly followed?: string
@@ -76,7 +76,7 @@ const finding = (kind: keyof typeof messages, kid?: string): KeyLogFinding => ({
   message: messages[kind],
 })
 
-/** Whether these entries let a key sign the log, up to the end. */
+/** Tells whether these entries let a key sign the log, up to the end. */
 const announces = (entries: FetchedLog['entries'], until: number, thumbprint: string): boolean => {
   const own = (entry: KeyLogEntry | undefined): boolean => entry?.thumbprint === thumbprint
   const isAnnounced = entries

@@ -84,7 +84,7 @@ export default defineSigner<z.infer<typeof options>>({
     const directory = resolve(configured)
     const loop = loopQueue(turnMs)
     const pool = poolQueue(poolWidth)
-    /** Whether a key was asked for. Until then, the directory may be one that the first key is to make. */
+    /** Tells whether a key was asked for. Until then, the directory may be one that the first key is to make. */
     let used = false
     return {
       probeSeconds,

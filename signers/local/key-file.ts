@@ -37,7 +37,7 @@ export const checkRef = (ref: string): void => {
   )
 }
 
-/** Whether the directory is still to be made, which the first key does. Throws `KeyRefused` and `Unavailable`. */
+/** Tells whether the directory is still to be made, which the first key does. Throws `KeyRefused` and `Unavailable`. */
 export const isMissing = async (directory: string): Promise<boolean> => {
   try {
     await stat(directory)

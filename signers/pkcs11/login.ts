@@ -28,7 +28,7 @@ export const letLogin = (gate: Int32Array): void => {
   Atomics.notify(gate, known)
 }
 
-/** What a token says, without the blanks that fill its fields. */
+/** Returns a field of a token without its padding blanks. */
 export const said = (text: string): string => text.replace(/[ \0]+$/, '')
 
 /** The slot of the only matching token. Slot numbers may change with every start. */

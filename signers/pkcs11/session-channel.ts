@@ -21,7 +21,7 @@ export const errorOf = ({ kind, message }: Failure): KeyRefused | Unavailable =>
 
 const missing = Symbol('missing')
 
-/** Whether the library showed no such key. */
+/** Tells whether the library showed no such key. */
 export const isMissing = (error: unknown): boolean => error instanceof KeyRefused && error.cause === missing
 
 /** A signature that a caller waits for. */

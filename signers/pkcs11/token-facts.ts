@@ -5,7 +5,7 @@ import { said } from './login.js'
 const versionOf = ({ major, minor }: { readonly major: number; readonly minor: number }): string =>
   `${String(major)}.${String(minor)}`
 
-/** What the library and the token say of themselves (PKCS#11 v2.40 §3.1, §3.2: `CK_INFO`, `CK_TOKEN_INFO`). */
+/** Returns the facts of the library and the token (PKCS#11 v2.40 §3.1, §3.2: `CK_INFO`, `CK_TOKEN_INFO`). */
 export const readFacts = (lib: PKCS11, slot: Handle): BackendFacts => {
   const library = lib.C_GetInfo()
   const token = lib.C_GetTokenInfo(slot)

@@ -1,7 +1,7 @@
 import { hashBytes, type Hash } from './merkle.js'
 import { parseNote, type Note } from './note.js'
 
-/** What a checkpoint says of the log (https://c2sp.org/tlog-checkpoint). */
+/** The statement of a checkpoint about the log (https://c2sp.org/tlog-checkpoint). */
 export interface Checkpoint {
   readonly origin: string
   readonly size: number

@@ -4,7 +4,7 @@ import { findAlgorithm } from '../../jose/algorithms.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { KeyPurpose } from '../ports.js'
 
-/** What the log says of a key, in the order of a life. `withdrawn`: it was no longer published before its time. */
+/** The steps of a key's life, in order. `withdrawn` means that its publication ended early. */
 export const keyLogSteps = ['published', 'signing', 'retired', 'gone', 'withdrawn', 'destroyed'] as const
 
 export type KeyLogStep = (typeof keyLogSteps)[number]
@@ -31,7 +31,7 @@ const isPurpose = (value: unknown): value is KeyPurpose => keyPurposes.some((pur
 const isStep = (value: unknown): value is KeyLogStep => keyLogSteps.some((step) => step === value)
 const isTime = (value: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/.test(value) && !isNaN(Date.parse(value))
 
-/** Whether JSON is written as RFC 8785 has it, where it has no numbers and no objects in its members. */
+/** Tells whether JSON is written as RFC 8785 has it, where it has no numbers and no objects in its members. */
 const isCanonical = (value: Readonly<Record<string, unknown>>, text: string): boolean => {
   const names = Object.keys(value)
   return names.every((name, place) => place === 0 || (names[place - 1] ?? '') < name) && JSON.stringify(value) === text

@@ -20,7 +20,7 @@ const stepOf: Readonly<Record<KeyState, KeyLogStep>> = {
   gone: 'gone',
 }
 
-/** What became of the keys of this process, as far as it is for the log. */
+/** The changes of this process's keys that the log records. */
 export interface Followed {
   /** Those of the ring that are or were published. */
   readonly keys: readonly LoggedKey[]
@@ -90,7 +90,10 @@ export interface KeyLogFollowerOptions {
 }
 
 export interface KeyLogFollower extends FollowingLog {
-  /** Whether a key may be published without a new entry: the log has it, or it was published before there was a log. */
+  /**
+   * Tells whether a key may be published without a new entry: the log has it, or it was published before there was a
+   * log.
+   */
   isKnown(kid: string): boolean
   /** Seconds for which the log could not be written or signed; 0 while it is complete. */
   behindSeconds(): number

@@ -24,7 +24,7 @@ export interface KeyLogHead {
 /** Keys that ended, of which the head knows the last step. More would make every append slower. */
 const mostEnded = 128
 
-/** What is in the collection of the log: `head`, and full tiles and bundles by their paths. */
+/** A record of the log's collection: the head, or a full tile or bundle by its path. */
 export type KeyLogRecord =
   | KeyLogHead
   | { readonly kind: 'tile'; readonly hashes: string }

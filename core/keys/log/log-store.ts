@@ -7,12 +7,12 @@ import { decodeHashes, formatTilePath, tileWidth, type Tile } from './tiles.js'
 
 export type KeyLogStore = RecordStore<KeyLogRecord>
 
-/** How often one append waits for a full bundle to be stored, because others have filled the next one meanwhile. */
+/** One append makes this many attempts when others keep filling the next bundle. */
 const mostAttempts = 10
 
 const headId = 'head'
 
-/** What the log says when its records contradict each other. Nothing is appended to it or signed then. */
+/** Creates the error for contradictory records. Nothing is appended or signed then. */
 export const damaged = (): Unavailable =>
   new Unavailable('storage.records', 'no', 'the key log in the store was damaged or changed: restore the store')
 

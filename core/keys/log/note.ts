@@ -9,7 +9,7 @@ const ed25519 = 0x01
 const publicKeyBytes = 32
 const signatureBytes = 64
 const hashBytes = 4
-/** Of anything that is read. A checkpoint has some hundred bytes. */
+/** The longest note that is read, in bytes. A checkpoint has a few hundred. */
 const mostBytes = 16_384
 const mostSignatures = 16
 
@@ -76,7 +76,7 @@ export const parseNote = (note: string): Note | undefined => {
   return { text: note.slice(0, end + 1), signatures }
 }
 
-/** Whether this key has signed the note. Lines of other keys are ignored. */
+/** Tells whether this key has signed the note. Lines of other keys are ignored. */
 export const isSignedBy = ({ text, signatures }: Note, key: NoteKey): boolean =>
   signatures.some(
     ({ name, hash, signature }) =>

@@ -38,7 +38,7 @@ export const consistencyProof = async (read: ReadNode, first: number, size: numb
 const half = (number: number): number => Math.floor(number / 2)
 const isOdd = (number: number): boolean => number % 2 === 1
 
-/** Whether `proof` shows that `leaf` has this index in the tree of `size` leaves (RFC 9162 §2.1.3.2). */
+/** Tells whether `proof` shows that `leaf` has this index in the tree of `size` leaves (RFC 9162 §2.1.3.2). */
 export const verifyInclusion = (
   leaf: Hash,
   index: number,
@@ -58,7 +58,7 @@ export const verifyInclusion = (
   return last === 0 && hash.equals(root)
 }
 
-/** Whether `proof` shows that the second tree begins with all leaves of the first (RFC 9162 §2.1.4.2). */
+/** Tells whether `proof` shows that the second tree begins with all leaves of the first (RFC 9162 §2.1.4.2). */
 export const verifyConsistency = (
   first: { readonly size: number; readonly root: Hash },
   proof: readonly Hash[],

@@ -23,7 +23,7 @@ const readBundle = async (store: Reading, head: KeyLogHead, index: number): Prom
   return record.entries
 }
 
-/** Whether a log with this head has a tile of at least this width. */
+/** Tells whether a log with this head has a tile of at least this width. */
 export const hasTile = ({ size }: KeyLogHead, { level, index, width }: Tile): boolean =>
   index * tileWidth + width <= levelSize(level === 'entries' ? 0 : level, size)
 

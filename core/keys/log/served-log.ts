@@ -11,7 +11,7 @@ const freshMs = 1000
 /** Full tiles and bundles in memory, of 8 KiB and some 60 KiB. */
 const mostTiles = 64
 
-/** What strangers read of the log. */
+/** The public part of the log. */
 export interface ServedLog {
   /** The last signed note, which may be a second old; undefined before the first. Throws `Unavailable`. */
   checkpoint(): Promise<{ readonly body: Buffer; readonly etag: string } | undefined>
@@ -24,7 +24,7 @@ export const createServedLog = (store: Pick<KeyLogStore, 'find'>): ServedLog => 
   let last: { readonly at: number; readonly head: KeyLogHead } | undefined
   let reading: Promise<KeyLogHead> | undefined
 
-  /** However many ask at once, one read is under way. */
+  /** Concurrent callers share one read. */
   const readOnce = (): Promise<KeyLogHead> =>
     (reading ??= readHead(store)
       .then((head) => {

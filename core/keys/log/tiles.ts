@@ -11,7 +11,7 @@ export interface Tile {
   readonly width: number
 }
 
-/** How many hashes a tile level has in a tree of this size. */
+/** Returns the number of hashes at a tile level in a tree of this size. */
 export const levelSize = (level: number, size: number): number => Math.floor(size / tileWidth ** level)
 
 const formatIndex = (index: number): string => {

@@ -120,7 +120,7 @@ const withdrawStep = (record: SlotRecord): NextStep | undefined => {
 export const isCurrent = ({ alg, signer, purposes }: SlotForm, key: SlotKey): boolean =>
   key.alg === alg && key.signer === signer && isDeepStrictEqual(key.purposes, purposes)
 
-/** Whether people make the keys of a slot, and the service only publishes and uses them. */
+/** Tells whether people make the keys of a slot, and the service only publishes and uses them. */
 export const isByCeremony = ({ rotate }: Slot): boolean => rotate.by === 'ceremony'
 
 /** Keys that only exist when a ceremony has made and proved them. */

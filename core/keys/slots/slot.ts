@@ -1,7 +1,7 @@
 import type { JwsAlg, PublicJwk } from '../../jose/jwk.js'
 import type { KeyPurpose } from '../ports.js'
 
-/** What a key of a slot is made with. */
+/** The properties with which a slot's key is made. */
 export type SlotForm = Omit<Slot, 'rotate'>
 
 /** An entry of `keys` whose keys Signet makes, announces, uses and retires by itself. */
@@ -39,7 +39,7 @@ export interface Slot {
 export type SlotStep =
   'planned' | 'made' | 'proved' | 'published' | 'signing' | 'withdrawn' | 'abandoned' | 'disabled' | 'destroyed'
 
-/** How far the end of what a compromised key has signed has come. */
+/** The progress of ending what a compromised key has signed. */
 export interface SignedEnd {
   readonly stage: 'grants' | 'sessions' | 'attestations' | 'over'
   /** The last record of this stage that was looked at. */

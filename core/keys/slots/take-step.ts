@@ -157,7 +157,7 @@ const begin = async (key: SlotKey, before: SlotKey | undefined, options: StepOpt
   })
 }
 
-/** What the key has signed ends afterwards, page by page: there may be more of it than a lease lasts. */
+/** The tokens and sessions of the key end afterwards, page by page, because that may outlast a lease. */
 const withdraw = ({ number, not_before }: SlotKey, { write, now }: StepOptions): Promise<SlotRecord> => {
   const ending: SignedEnd = { stage: 'grants', people: 0, attestations: 0 }
   const withdrawn = { step: 'withdrawn', ended_at: now(), ...(not_before !== undefined && { ending }) } as const

@@ -1,4 +1,4 @@
-/** What the log of an HSM says of one operation. */
+/** One operation in the log of an HSM. */
 export interface HsmEvent {
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -6,7 +6,7 @@ export interface HsmEvent {
   readonly operation: string
   /** As the HSM calls it. */
   readonly result: string
-  /** How many signatures it made: 1, or 0. */
+  /** The number of signatures that it made: 1 or 0. */
   readonly signatures: 0 | 1
   /** The key, the partition or the user, as far as the log names one. */
   readonly subject?: string
@@ -14,9 +14,9 @@ export interface HsmEvent {
   readonly sequence?: { readonly log: string; readonly number: number }
 }
 
-/** What an HSM writes, and what can be learned from it. */
+/** A log format of HSMs, with its reader. */
 export interface HsmLogFormat {
-  /** What the files are, in words. */
+  /** A description of the files. */
   readonly files: string
   /** Where the format is documented. */
   readonly source: string

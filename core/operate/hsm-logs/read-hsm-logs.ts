@@ -19,7 +19,7 @@ export interface HsmLogFile {
   readonly file: string
 }
 
-/** How often an operation ended in a result. */
+/** The count of an operation with one result. */
 export interface HsmOperationCount {
   readonly operation: string
   readonly result: string
@@ -28,7 +28,7 @@ export interface HsmOperationCount {
   readonly last: string
 }
 
-/** What the logs of one format say of a range. */
+/** The summary of the logs of one format for a range. */
 export interface HsmLogSummary {
   readonly format: HsmLogFormatName
   readonly source: string

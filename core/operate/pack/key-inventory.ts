@@ -13,13 +13,13 @@ import { endedSteps, type SlotKey, type SlotRecord } from '../../keys/slots/slot
 import type { LoadedSigner } from '../../modules/load-modules.js'
 import { askBackend, type Backends } from './backends.js'
 
-/** What the backend of a key said when it was asked. */
+/** The answer of a key's backend. */
 export type BackendAnswer =
   | {
       readonly status: 'answered'
-      /** Of the key that it has (RFC 7638). */
+      /** The thumbprint of the backend's key (RFC 7638). */
       readonly thumbprint: string
-      /** What else it says of the key; absent if it says nothing. */
+      /** Further attributes of the key. They are absent if the backend reports none. */
       readonly facts?: Readonly<Record<string, string | number | boolean>>
     }
   | { readonly status: 'refused' | 'absent' | 'not asked'; readonly reason: string }
@@ -31,7 +31,7 @@ export interface InventoryKey {
   /** The name of the signer in the configuration, and its module. */
   readonly signer: string
   readonly module?: string
-  /** How the backend calls it. */
+  /** The backend's name for the key. */
   readonly ref?: string
   readonly purposes: readonly KeyPurpose[]
   readonly known_from: readonly ('configuration' | 'slot' | 'publications')[]
@@ -60,10 +60,10 @@ export interface Inventory {
   readonly keys: readonly InventoryKey[]
 }
 
-/** What is known of a key before its backend is asked. */
+/** A key as it is known before its backend is asked. */
 interface KnownKey {
   readonly key: Omit<InventoryKey, 'backend'>
-  /** Whether nothing signs with it or trusts it any longer. */
+  /** Tells whether nothing signs with it or trusts it any longer. */
   readonly isEnded: boolean
 }
 

@@ -7,7 +7,7 @@ import { isSignedBy, noteKey } from '../../keys/log/note.js'
 import { verifyConsistency, verifyInclusion } from '../../keys/log/proofs.js'
 import type { KeyLogCopy } from '../../keys/log/read-log.js'
 
-/** How large the log was, and its root (base64). Absent for a log without entries. */
+/** The size and root (base64) of a log. The root is absent while there are no entries. */
 interface LogState {
   readonly size: number
   readonly root?: string
@@ -20,7 +20,7 @@ export interface KeyLogPart {
   /** The log before the first entry of the range, and after the last one. */
   readonly begins: LogState
   readonly ends: LogState
-  /** Of `begins` in `ends`, and of `ends` in the checkpoint (RFC 9162 §2.1.4). */
+  /** The proofs that `begins` is a prefix of `ends`, and `ends` of the checkpoint (RFC 9162 §2.1.4). */
   readonly consistency: { readonly range: readonly string[]; readonly checkpoint: readonly string[] }
   /** Those of the range, each as it is hashed, with its proof of inclusion in `ends` (RFC 9162 §2.1.3). */
   readonly entries: readonly { readonly index: number; readonly entry: string; readonly proof: readonly string[] }[]
@@ -80,7 +80,7 @@ const findSigner = (part: KeyLogPart, { issuer, signers }: KeyLogRules): string 
     : 'has a checkpoint that none of the known keys has signed'
 }
 
-/** What the entries say of the keys that the pack has too. */
+/** Compares the entries with the keys of the pack. */
 const findKeyFaults = (part: KeyLogPart, known: ReadonlyMap<string, string>): readonly string[] =>
   part.entries.flatMap(({ index, entry }) => {
     const found = decodeEntry(entry)
@@ -98,7 +98,7 @@ export interface KeyLogRules {
   readonly known: ReadonlyMap<string, string>
 }
 
-/** What is wrong with the part of the log, in words. */
+/** Returns the faults of the log's part, in words. */
 export const findKeyLogFaults = (part: KeyLogPart, rules: KeyLogRules): readonly string[] => {
   const { begins, ends, consistency, entries } = part
   const unsigned = findSigner(part, rules)

@@ -118,7 +118,7 @@ export const makePack = async (request: PackRequest, services: PackServices): Pr
   const { publications: published, keySlots, keyLog } = collections(stores)
   const [publications, slots] = [await readPublications(published), await readSlots(keySlots)]
   await using backends = await openBackends(checked.modules.signers, services)
-  // What would keep the pack from being signed is found before the log is read.
+  // The signer is opened first, so that a pack that cannot be signed fails before the log is read.
   await using signer = await openPackSigner({ config, publications, slots, backends, audit, clock })
   const parts = await extract(folder, request)
   const proved = await verifyExtract(readLines(join(request.folder, partNames.audit)), parts.chain)

@@ -14,7 +14,7 @@ export interface OperatorSeen {
   readonly by: JsonObject
   readonly first: string
   readonly last: string
-  /** How often, by action; the start and the reload of a configuration are `configuration`. */
+  /** The counts by action. Starts and reloads count as `configuration`. */
   readonly actions: Readonly<Record<string, number>>
 }
 

@@ -13,7 +13,7 @@ export interface PackSigned {
   readonly payload: Buffer
   readonly kid: string
   readonly alg: string
-  /** Of the key that verified it, RFC 7638. */
+  /** The thumbprint of the verifying key (RFC 7638). */
   readonly thumbprint: string
 }
 

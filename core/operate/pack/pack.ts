@@ -40,7 +40,7 @@ export interface PackFile {
 /** `manifest.json`, whose bytes are the payload of `manifest.jwt`. Times are ISO 8601. */
 export interface Manifest {
   readonly format: number
-  /** What made it, with the commit of its build. */
+  /** The version that made the pack, with its commit. */
   readonly version: string
   readonly commit?: string
   readonly issuer: string
@@ -58,7 +58,7 @@ export interface Manifest {
  */
 export interface ChainProof {
   readonly lines: number
-  /** How many lines precede the first line of each file of the log, in the order of the files. */
+  /** The number of lines before the first line of each log file, in the order of the files. */
   readonly files: readonly number[]
   readonly before: AuditBefore
   /** The first line after the range of each writer that has lines before or in it. */

@@ -20,7 +20,7 @@ const maxRows = 200
 
 interface Rows<T> {
   readonly rows: readonly T[]
-  /** How many are in the file alone. */
+  /** The number of rows that only the file has. */
   readonly more: number
 }
 
@@ -105,7 +105,7 @@ const readKeyLog = async (folder: string, { files }: Pick<Manifest, 'files'>) =>
   return { begins: begins.size, ends: ends.size, ...firstRows(shown) }
 }
 
-/** What the page shows beside the files: all of the manifest that does not depend on the page. */
+/** The part of the manifest that does not depend on the page. */
 export type PageHead = Manifest
 
 let template: Promise<string> | undefined

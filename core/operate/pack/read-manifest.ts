@@ -81,7 +81,7 @@ export const parseManifest = (value: unknown): Manifest | undefined =>
 
 export const parseChain = (value: unknown): ChainProof | undefined => parseWith(chain, value)
 
-/** What is checked of the keys. */
+/** A key of the inventory, with the members that are checked. */
 export type ReadKey = ReadInventory['keys'][number]
 export type ReadInventory = z.infer<typeof keys>
 

@@ -64,7 +64,7 @@ export const withLines = <T>(
     }
   })
 
-/** What is wrong with a file of the manifest, or undefined. A file of another size is not read. */
+/** Returns the fault of a file of the manifest, if any. A file of another size is not read. */
 export const findChange = (folder: string, { name, bytes, sha256 }: PackFile): Promise<string | undefined> =>
   withFile(folder, name, async (handle, size) => {
     if (size !== bytes) return `was changed: it has ${String(size)} bytes, and should have ${String(bytes)}`

@@ -19,7 +19,7 @@ export interface PackVerification {
   readonly timestamp?: { readonly time: string; readonly authority?: string }
   /** Empty if the pack is as it was made. */
   readonly findings: readonly PackFinding[]
-  /** What could not be checked here, and what to compare by hand. */
+  /** Checks that were not possible here, and values to compare by hand. */
   readonly notes: readonly string[]
 }
 

@@ -40,7 +40,7 @@ export interface CheckedTimeStamp {
   readonly authority?: string
   /** In words, empty if nothing is wrong. */
   readonly faults: readonly string[]
-  /** Whether its certificate leads to one that is trusted. */
+  /** Tells whether its certificate leads to one that is trusted. */
   readonly isTrusted: boolean
 }
 
@@ -90,7 +90,7 @@ const readToken = (response: Uint8Array) => {
 const isSame = (left: ArrayBuffer | undefined, right: ArrayBuffer | undefined): boolean =>
   left !== undefined && right !== undefined && Buffer.from(left).equals(Buffer.from(right))
 
-/** What of the answer does not belong to the question and the content. */
+/** Returns the parts of the answer that do not match the question and the content. */
 const findImprintFaults = (info: TSTInfo, query: Uint8Array, content: Uint8Array): string[] => {
   const asked = AsnConvert.parse(query, TimeStampReq)
   const { hashAlgorithm, hashedMessage } = info.messageImprint
