@@ -47,7 +47,7 @@ import { createReload } from './reload.js'
 import { createSlotSource, type SlotSource } from './slot-source.js'
 import { createEndSigned } from './end-signed.js'
 import { notifyClientsOf } from './people-endpoints.js'
-import { createSlotLook, watchSlots } from './watch-slots.js'
+import { createSlotLook, repeatWhileServing } from './watch-slots.js'
 import { wire, wireGeneration } from './wiring.js'
 
 /** One issuer, ready to be served. */
@@ -259,8 +259,8 @@ export const openIssuer = async (
       startSenders(registries, resolve, () => serving, disposables)
       await recordStart(process, generation, ledger, changes)
       disposables.add(ledger.watch(current))
-      disposables.add(watchSlots(lookAtSlots))
-      disposables.add(watchSlots(endSignatures))
+      disposables.add(repeatWhileServing(lookAtSlots))
+      disposables.add(repeatWhileServing(endSignatures))
     },
   }
 }

@@ -101,7 +101,7 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
 }
 
 /** Works at once, and then every five seconds for as long as the process serves. Returns a function that stops it. */
-export const watchSlots = (work: (signal: AbortSignal) => Promise<void>): (() => Promise<void>) => {
+export const repeatWhileServing = (work: (signal: AbortSignal) => Promise<void>): (() => Promise<void>) => {
   const stopping = new AbortController()
   let busy: Promise<void> | undefined
   const begin = (): void => {
