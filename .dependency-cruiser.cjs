@@ -51,18 +51,47 @@ module.exports = {
     ),
     room(
       'collections',
-      ['^core/(modules|interaction|attestation|keys|storage)/', '^config/', oauth, observe],
+      ['^core/(modules|interaction|attestation|keys|operators|storage)/', '^config/', oauth, observe],
       'Which collection lives in which store, and what belongs to one person.',
     ),
     room(
       'checks',
-      ['^core/(modules|interaction|attestation|tokens)/', '^config/', oauth, outbound, certificates, jose, keys],
+      [
+        '^core/(modules|interaction|attestation|tokens|operators)/',
+        '^config/',
+        oauth,
+        outbound,
+        certificates,
+        jose,
+        keys,
+      ],
       'What of a configuration its schema cannot check.',
     ),
     room(
       'administration',
-      ['^core/(collections|checks|modules|interaction|attestation|keys)/', '^config/', oauth, jose, observe, ports],
+      [
+        '^core/(collections|checks|modules|interaction|attestation|keys|operators)/',
+        '^config/',
+        oauth,
+        jose,
+        observe,
+        ports,
+      ],
       'What operators change and list, whichever way they reach Signet: it prints nothing and knows no HTTP.',
+    ),
+    room('operators', [ports, observe], 'Who administers a deployment, and what each may do.'),
+    room(
+      'admin-api',
+      [
+        '^core/(administration|checks|operators)/',
+        '^core/endpoints/(message|admin/admin-endpoint)\\.ts$',
+        '^config/',
+        wire,
+        oauth,
+        ports,
+        observe,
+      ],
+      'What operators read and change as JSON: it names the schemas, and core/administration does the work.',
     ),
     room(
       'key-ceremony',
@@ -72,7 +101,7 @@ module.exports = {
     room(
       'cli',
       [
-        '^core/(administration|key-ceremony|host|demo|collections|checks|workers|operate|modules|interaction|attestation)/',
+        '^core/(administration|key-ceremony|host|demo|collections|checks|workers|operate|operators|modules|interaction|attestation)/',
         '^config/',
         observe,
         oauth,
@@ -85,7 +114,13 @@ module.exports = {
     ),
     room(
       'workers',
-      ['^core/(host|checks|http|endpoints)/', '^core/keys/shared-proofs\\.ts$', '^config/', observe],
+      [
+        '^core/(host|checks|http|endpoints)/',
+        '^core/keys/shared-proofs\\.ts$',
+        '^core/oauth/errors\\.ts$',
+        '^config/',
+        observe,
+      ],
       'Several processes on one port, each with a host of its own.',
     ),
     room(
@@ -126,12 +161,18 @@ module.exports = {
     ),
     room(
       'http',
-      ['^core/endpoints/', certificates, limits, '^core/oauth/(errors|said|requests/params)\\.ts$', observe],
+      [
+        '^core/(endpoints|operators)/',
+        certificates,
+        limits,
+        '^core/oauth/(errors|said|requests/params)\\.ts$',
+        observe,
+      ],
       'HTTP knows endpoints, not rules.',
     ),
     room(
       'endpoints',
-      ['^core/(tokens|attestation|interaction)/', limits, oauth, certificates, jose, keys, ports, observe],
+      ['^core/(tokens|attestation|interaction|operators)/', limits, oauth, certificates, jose, keys, ports, observe],
       'Endpoints tell the story; they see no HTTP framework and no adapter.',
     ),
     forbid(

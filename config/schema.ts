@@ -19,6 +19,7 @@ import {
   trustedProxies,
 } from './sections.js'
 import { keys } from './keys.js'
+import { operators } from './operators.js'
 import { clientCertificateHeader, mtls } from './mtls.js'
 import { registration } from './registration.js'
 import { storage } from './storage.js'
@@ -39,6 +40,7 @@ export const configObject = z.strictObject({
   ),
   listen: listen.describe('The public listener.'),
   admin: admin.describe('The admin listener: health, metrics, reload, answers of hand-offs. Never public.'),
+  operators: operators.describe('[Who administers](administration.md) the deployment.'),
   workers: z
     .union([z.int(workersForm).min(1, workersForm).max(64, workersForm), z.literal('auto', workersForm)])
     .default(1)

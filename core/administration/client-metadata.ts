@@ -8,7 +8,7 @@ import { parseClientMetadata, secretMembers, toMetadata } from '../oauth/clients
 import type { Client } from '../oauth/clients/client.js'
 import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import { change, type Administration, type Operator, type Refusal } from './administration.js'
-import { changeClient, isConfigured, type ClientRefusal } from './clients.js'
+import { changeClient, isConfigured, type ChangedClient, type ClientRefusal } from './clients.js'
 
 /**
  * Metadata as operators write it (RFC 7591 §2, and Signet's own members); `checked` is the configuration with its
@@ -92,8 +92,9 @@ const secretsOf = (client: Client): Partial<Client> =>
 export const updateClient = async (
   administration: Administration,
   by: Operator,
-  { checked, metadata: given, client_id }: WrittenMetadata & { readonly client_id: string },
+  { checked, metadata: given, ...which }: WrittenMetadata & ChangedClient,
 ): Promise<WrittenClient | InvalidMetadata | ClientRefusal | Refusal<'empty' | 'secret' | 'id'>> => {
+  const { client_id } = which
   if (Object.keys(given).length === 0) return { refused: 'empty' }
   if ('client_secret' in given) return { refused: 'secret' }
   if ((given['client_id'] ?? client_id) !== client_id) return { refused: 'id' }
@@ -102,7 +103,7 @@ export const updateClient = async (
   const changed = await changeClient<InvalidMetadata>(
     administration,
     by,
-    { action: 'update', client_id },
+    { action: 'update', ...which },
     async (before) => {
       // The response types are derived from the grant types, so new grant types change them.
       const derived: JsonObject = 'grant_types' in given ? { response_types: null } : {}
@@ -138,20 +139,20 @@ export interface RotatedSecret {
 export const rotateClientSecret = async (
   administration: Administration,
   by: Operator,
-  { client_id, overlap }: { readonly client_id: string; readonly overlap?: number | undefined },
+  { overlap, ...which }: ChangedClient & { readonly overlap?: number | undefined },
 ): Promise<RotatedSecret | ClientRefusal | Refusal<'no_secret'>> => {
   const secret = newOpaqueToken()
   const seconds = Math.floor(administration.clock() / 1000)
   const changed = await changeClient<Refusal<'no_secret'>>(
     administration,
     by,
-    { action: 'rotate_secret', client_id },
+    { action: 'rotate_secret', ...which },
     (before) => Promise.resolve(withSecret(before, secret, { seconds, overlap })),
   )
   if ('refused' in changed) return changed
   const { previous_client_secret_expires_at: until } = changed.client
   return {
-    client_id,
+    client_id: which.client_id,
     client_secret: secret,
     ...(until !== undefined && { previous_client_secret_expires_at: until }),
   }

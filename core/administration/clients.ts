@@ -6,6 +6,8 @@ import { openQuotas } from '../collections/quotas.js'
 import { parseClientMetadata } from '../oauth/clients/client-metadata.js'
 import { isClientId, type Client } from '../oauth/clients/client.js'
 import type { RecordStore } from '../storage/ports.js'
+import { differenceOf } from './difference.js'
+import { etagOf } from './etag.js'
 import { change, listAll, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 
 /** The origin of a client: the configuration, an operator, or its own registration. */
@@ -36,13 +38,14 @@ export const findClient = async ({ config, stores }: Deployment, clientId: strin
   configuredClients(config).find((client) => client.client_id === clientId) ??
   (await findStoredClient(collections(stores).clients, clientId))
 
-const listed = (source: ClientSource, client: Client): ListedClient => ({
-  source,
+const masked = (client: Client): Client => ({
   ...client,
   ...(client.client_secret_sha256 !== undefined && { client_secret_sha256: '[secret]' }),
   ...(client.previous_client_secret_sha256 !== undefined && { previous_client_secret_sha256: '[secret]' }),
   ...(client.registration && { registration: { ...client.registration, access_token_sha256: '[secret]' } }),
 })
+
+const listed = (source: ClientSource, client: Client): ListedClient => ({ source, ...masked(client) })
 
 const sourceOf = ({ registration }: Client): ClientSource => (registration === undefined ? 'store' : 'registration')
 
@@ -66,7 +69,44 @@ export const showClient = async (deployment: Deployment, clientId: string): Prom
   return listed(isConfigured(deployment.config, clientId) ? 'configuration' : sourceOf(client), client)
 }
 
+/** Shows one client with its version, for a change on condition that it is still that version. Throws `Unavailable`. */
+export const readClient = async (
+  deployment: Deployment,
+  clientId: string,
+): Promise<{ readonly client: ListedClient; readonly etag: string } | undefined> => {
+  const client = await findClient(deployment, clientId)
+  if (client === undefined) return undefined
+  const source = isConfigured(deployment.config, clientId) ? 'configuration' : sourceOf(client)
+  return { client: listed(source, client), etag: etagOf(client) }
+}
+
+/**
+ * Lists at most `limit` clients after this id, in the order of ids: those of the store, and those of the
+ * configuration among them. Throws `Unavailable`.
+ */
+export const listClientsAfter = async (
+  { config, stores }: Deployment,
+  after: string | undefined,
+  limit: number,
+): Promise<readonly ListedClient[]> => {
+  const configured = configuredClients(config).map((client) => listed('configuration', client))
+  const stored = await collections(stores).clients.list(after, limit)
+  return [...configured, ...stored.map(({ record }) => listed(sourceOf(record), record))]
+    .filter(({ client_id }) => after === undefined || client_id > after)
+    .toSorted((one, other) => (one.client_id < other.client_id ? -1 : 1))
+    .slice(0, limit)
+}
+
 export type ClientRefusal = Refusal<'unknown' | 'configured' | 'changed_meanwhile'>
+
+/** A client to change. With `ifMatch` it must still be that version (`etagOf`), or else it was `changed_meanwhile`. */
+export interface ChangedClient {
+  readonly client_id: string
+  readonly ifMatch?: string | undefined
+}
+
+const isOther = (client: Client, { ifMatch }: ChangedClient): boolean =>
+  ifMatch !== undefined && etagOf(client) !== ifMatch
 
 /**
  * Changes a client of the store in one step and returns it as it is now. `changed_meanwhile`: another change was made
@@ -75,20 +115,24 @@ export type ClientRefusal = Refusal<'unknown' | 'configured' | 'changed_meanwhil
 export const changeClient = async <Other extends Refusal = never>(
   administration: Administration,
   by: Operator,
-  { action, client_id }: { readonly action: string; readonly client_id: string },
+  { action, ...which }: ChangedClient & { readonly action: string },
   alter: (before: Client) => Promise<Client | Other>,
 ): Promise<{ readonly client: Client } | ClientRefusal | Other> => {
+  const { client_id } = which
   if (isConfigured(administration.config, client_id)) return { refused: 'configured' }
   const { clients } = collections(administration.stores)
-  return change(administration, by, { action: `client.${action}`, client_id }, async () => {
+  return change(administration, by, { action: `client.${action}`, client_id }, async (note) => {
     const before = await findStoredClient(clients, client_id)
     if (before === undefined) return { refused: 'unknown' }
+    if (isOther(before, which)) return { refused: 'changed_meanwhile' }
     const after = await alter(before)
     if ('refused' in after) return after
     const isChanged = await clients.update(client_id, (current, expiresAt) =>
       isDeepStrictEqual(current, before) ? { result: true, write: { record: after, expiresAt } } : { result: false },
     )
-    return isChanged ? { client: after } : { refused: 'changed_meanwhile' }
+    if (!isChanged) return { refused: 'changed_meanwhile' }
+    note(differenceOf(masked(before), masked(after)))
+    return { client: after }
   })
 }
 
@@ -96,9 +140,9 @@ export const changeClient = async <Other extends Refusal = never>(
 export const setClientDisabled = (
   administration: Administration,
   by: Operator,
-  { client_id, disabled }: { readonly client_id: string; readonly disabled: boolean },
+  { disabled, ...which }: ChangedClient & { readonly disabled: boolean },
 ): Promise<{ readonly client: Client } | ClientRefusal> =>
-  changeClient<never>(administration, by, { action: disabled ? 'disable' : 'enable', client_id }, (before) =>
+  changeClient<never>(administration, by, { action: disabled ? 'disable' : 'enable', ...which }, (before) =>
     Promise.resolve({ ...before, disabled }),
   )
 
@@ -106,13 +150,19 @@ export const setClientDisabled = (
 export const removeClient = async (
   administration: Administration,
   by: Operator,
-  client_id: string,
-): Promise<{ readonly client_id: string } | Refusal<'unknown' | 'configured'>> => {
+  which: ChangedClient,
+): Promise<{ readonly client_id: string } | ClientRefusal> => {
+  const { client_id } = which
   const { clients } = collections(administration.stores)
   return change(administration, by, { action: 'client.remove', client_id }, async () => {
-    const known = (await findStoredClient(clients, client_id)) !== undefined
-    if (known && (await clients.remove(client_id))) return { client_id }
-    return { refused: isConfigured(administration.config, client_id) ? 'configured' : 'unknown' }
+    const removed = isClientId(client_id)
+      ? await clients.update<'removed' | ClientRefusal['refused']>(client_id, (current) => {
+          if (current === undefined) return { result: 'unknown' }
+          return isOther(current, which) ? { result: 'changed_meanwhile' } : { result: 'removed', write: null }
+        })
+      : 'unknown'
+    if (removed === 'removed') return { client_id }
+    return { refused: isConfigured(administration.config, client_id) ? 'configured' : removed }
   })
 }
 

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { findCertificatesFault } from '../certificates/certificate-chains.js'
 import { subjectMembers } from '../certificates/subject.js'
 import { certificateSubject } from '../oauth/clients/client-certificate-subject.js'
-import type { Rule } from './rule.js'
+import { builtInRoles, isPermission, permissions } from '../operators/permissions.js'
+import { meant, type Rule } from './rule.js'
 
 const subject = z.object(certificateSubject)
 
@@ -31,4 +32,16 @@ const handoffCredentials: Rule = ({ config: { admin }, report, isValid }) => {
   }
 }
 
-export const adminRules: readonly Rule[] = [handoffCredentials]
+/** A role with a misspelt permission would silently permit less. */
+const operatorRoles: Rule = ({ config: { operators }, report, isValid }) => {
+  if (!isValid('operators')) return
+  for (const [role, names] of Object.entries(operators?.roles ?? {})) {
+    const at = ['operators', 'roles', role]
+    if (Object.hasOwn(builtInRoles, role)) report(at, 'is a built-in role; choose another name')
+    for (const [index, name] of names?.entries() ?? [])
+      if (name !== undefined && !isPermission(name))
+        report([...at, index], `is no permission${meant(name, Object.keys(permissions))}`)
+  }
+}
+
+export const adminRules: readonly Rule[] = [handoffCredentials, operatorRoles]

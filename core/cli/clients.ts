@@ -82,7 +82,9 @@ export const removeClients = async (clientId: string | undefined, options: Remov
 
 const removeOne = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const result = await administer(config, (administration, by) => removeClient(administration, by, clientId))
+  const result = await administer(config, (administration, by) =>
+    removeClient(administration, by, { client_id: clientId }),
+  )
   if (!isRefusal(result))
     return options.json ? printJson({ client_id: clientId, state: 'removed' }) : print(`Removed ${clientId}`)
   throw new CommandFailed(

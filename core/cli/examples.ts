@@ -66,6 +66,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'registrations list': ['registrations list --config my.yaml'],
   'registrations revoke': ['registrations revoke 3f1c0a9be27d4c58 --config my.yaml'],
   'registrations rotate-token': ['registrations rotate-token 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --config my.yaml'],
+  'operators issue': [
+    'operators issue ci --role viewer --config my.yaml',
+    'operators issue provisioning --role operator --days 30 --config my.yaml',
+  ],
+  'operators list': ['operators list --config my.yaml'],
+  'operators revoke': ['operators revoke q3fLxR9sT2aB --config my.yaml'],
   'accounts list': ['accounts list --config my.yaml', 'accounts list --method corp --config my.yaml'],
   'accounts update': [
     `accounts update alice --claim groups='["audit"]' --config my.yaml`,

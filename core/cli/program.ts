@@ -11,6 +11,7 @@ import { reportFailure } from './failure.js'
 import { addKeyCommands } from './key-commands.js'
 import { applyOptions } from './options.js'
 import { print } from './output.js'
+import { addOperatorCommands } from './operator-commands.js'
 import { addPersonCommands } from './person-commands.js'
 import { addPrincipalCommands } from './principal-commands.js'
 import { addRegistrationCommands } from './registration-commands.js'
@@ -52,6 +53,7 @@ export const createProgram = (): Command => {
   addClientCommands(
     program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
   )
+  addOperatorCommands(program.command('operators').description('who administers the deployment').helpCommand(false))
   addRegistrationCommands(
     program.command('registrations').description('who may register clients without an operator').helpCommand(false),
   )

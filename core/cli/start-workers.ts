@@ -50,7 +50,7 @@ export const startAsWorker = async (
     log.error('uncaught', { origin }, error)
     process.exit(1)
   })
-  const options = { clock: Date.now, log, stopping: stopping.signal, proofs: shareProofs() }
+  const options = { clock: Date.now, log, stopping: stopping.signal, proofs: shareProofs(), isWorker: true }
   const host = await startHost(forWorker(checked, socket), options).catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error
   })

@@ -18,6 +18,8 @@ import type { Delivery, LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { SessionClient } from '../oauth/back-channel/session-clients.js'
 import type { PingNotice } from '../oauth/ciba/ping.js'
 import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
+import type { OperatorToken } from '../operators/operator-tokens.js'
+import type { RepeatableRecord } from '../operators/repeatable-record.js'
 import type { PersonsApprovals } from '../oauth/ciba/waiting-approvals.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/grants/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grants/grant.js'
@@ -65,6 +67,8 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     openClients: within('registrations', countedRecords, clients),
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
     consents: records.records<Consent>('consents'),
+    operatorTokens: records.records<OperatorToken>('operator_tokens'),
+    repeatableRequests: records.records<RepeatableRecord>('repeatable_requests'),
     personFactors: records.records<PersonFactor & { readonly subject: string }>('person_factors'),
     // These are few, and an operator made each of them: no one else can create one.
     recoveryLinks: records.records<RecoveryLink>('recovery_links'),

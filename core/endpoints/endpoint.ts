@@ -14,7 +14,7 @@ export interface Declaration {
    */
   readonly path: string
   /** HEAD is implied by GET. Other methods are answered with 405. */
-  readonly methods: readonly ('GET' | 'POST' | 'PUT' | 'DELETE')[]
+  readonly methods: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
   /**
    * The body of a POST or PUT: `form` is read by the flat form reader, `page-form` is a browser's form, read by
    * koa-body, `json` is passed on as bytes, and `none` is never read.
@@ -31,6 +31,10 @@ export interface Declaration {
   readonly errorTitle?: SaidKey
   /** The pages that it shows. `signet check` renders their samples by the templates of a deployment. */
   readonly pages?: readonly PageKind<unknown>[]
+  /** Whether errors are problem documents (RFC 9457). */
+  readonly problems?: true
+  /** Whether `{name}` in the path may be any id, percent-encoded. Otherwise it is one of our own ids. */
+  readonly encodedIds?: true
   /** Whether it answers from memory, and thus however busy the process is. */
   readonly fromMemory?: true
   readonly limit: EndpointLimit

@@ -1,9 +1,11 @@
-import type { AdminDeclaration, AdminEndpoint } from '../endpoints/admin/admin-endpoint.js'
+import type { AdminDeclaration, AdminEndpoint, OperatorHandler } from '../endpoints/admin/admin-endpoint.js'
 import { createHandoffAnswers, handoffEndpoints } from '../endpoints/admin/handoff-answer.js'
 import { answerLive, createReadyEndpoint, liveEndpoint, readyEndpoint } from '../endpoints/admin/health.js'
 import { createMetricsEndpoint, metricsEndpoint } from '../endpoints/admin/metrics.js'
 import { reloadEndpoint } from '../endpoints/admin/reload.js'
 import type { Handler } from '../endpoints/message.js'
+import { createApiHandler } from '../admin-api/api-handler.js'
+import { apiRoutes, declareApiRoute } from '../admin-api/routes.js'
 import { createHandoffs } from '../interaction/handoffs.js'
 import type { Readiness } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
@@ -19,7 +21,7 @@ export interface ProcessParts {
   readonly reload: Handler
 }
 
-type Row<Parts> = readonly [declaration: AdminDeclaration, create: (parts: Parts) => Handler]
+type Row<Parts> = readonly [declaration: AdminDeclaration, create: (parts: Parts) => OperatorHandler]
 
 const processRoutes: readonly Row<ProcessParts>[] = [
   [liveEndpoint, () => answerLive],
@@ -47,19 +49,23 @@ const serviceRoutes: readonly Row<Resolve>[] = [
   [handoffEndpoints['sign-in'], (get) => handoffAnswers(get)['sign-in']],
   [handoffEndpoints.consent, (get) => handoffAnswers(get).consent],
   [handoffEndpoints.refuse, (get) => handoffAnswers(get).refuse],
+  ...apiRoutes.map((route): Row<Resolve> => [
+    declareApiRoute(route),
+    (get) => createApiHandler(route, get(tokens.apiParts)),
+  ]),
 ]
 
 /** Every route of the admin listener; `service` answers what only a running service can. */
 export const createAdminEndpoints = (
   parts: ProcessParts,
-  service: (declaration: AdminDeclaration) => Handler,
+  service: (declaration: AdminDeclaration) => OperatorHandler,
 ): readonly AdminEndpoint[] => [
   ...processRoutes.map(([declaration, create]) => ({ ...declaration, answer: create(parts) })),
   ...serviceRoutes.map(([declaration]) => ({ ...declaration, answer: service(declaration) })),
 ]
 
 /** The answers of a running service, by declaration. */
-export const createServiceAnswers = (get: Resolve): ((declaration: AdminDeclaration) => Handler) => {
+export const createServiceAnswers = (get: Resolve): ((declaration: AdminDeclaration) => OperatorHandler) => {
   const answers = new Map(serviceRoutes.map(([declaration, create]) => [declaration, create(get)]))
   return (declaration) => {
     const answer = answers.get(declaration)

@@ -15,6 +15,7 @@ import {
   observeRequests,
   observeShedding,
 } from './instruments/service-metrics.js'
+import { tokens } from './injection-tokens.js'
 import { openIssuer, type Issuer } from './issuer.js'
 import { openProcess, type HostProcess, type ProcessOptions } from './process.js'
 import { errorPageOf, serve, type Listeners } from './serve.js'
@@ -27,6 +28,8 @@ export interface HostOptions extends ProcessOptions {
   readonly demo?: Demo
   /** The proofs that the workers of this host share. It is absent outside of workers. */
   readonly proofs?: SharedProofs
+  /** True for a worker, whose admin listener is a socket that its parent process calls. */
+  readonly isWorker?: boolean
   /** Ends a start that is waiting for a store. */
   readonly stopping?: AbortSignal
 }
@@ -105,6 +108,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
       { readiness, metrics, reload: createReloadEndpoint(reload) },
       createServiceAnswers(issuer.resolve),
     ),
+    ...{ operatorGuard: issuer.resolve(tokens.operatorGuard), isWorker: options.isWorker },
     observe: observeRequests(metricsOf(config.issuer, metrics)),
     certificateIgnored: observeIgnoredCertificates(metrics),
     shedding: observeShedding(metrics, lag),

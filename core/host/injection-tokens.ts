@@ -1,13 +1,16 @@
 import type { InjectionToken } from 'tsyringe'
 import type { Config } from '../../config/schema.js'
+import type { ApiParts } from '../admin-api/api-route.js'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
 import type { ShownAttestations } from '../attestation/shown-attestation.js'
+import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import type { Clock } from '../clock.js'
 import type { RateLimits } from '../endpoints/rate-limits.js'
 import type { Refusals } from '../endpoints/refusals.js'
 import type { Endpoint } from '../endpoints/endpoint.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
+import type { OperatorGuard } from '../http/operator-guard.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
 import type { Theme } from '../interaction/pages/theme.js'
 import type { Messages } from '../interaction/languages/built-in.js'
@@ -55,6 +58,8 @@ const token = <T>(name: string): InjectionToken<T> => Symbol(name)
 /** Names everything that is wired. Tokens are resolved once, at the start, and never during a request. */
 export const tokens = {
   config: token<Config>('config'),
+  /** Returns the configuration in force with its modules; a reload replaces it. */
+  checked: token<() => CheckedConfiguration>('checked'),
   clock: token<Clock>('clock'),
   log: token<Log>('log'),
   /** What the start is given in addition to the configuration. */
@@ -116,4 +121,7 @@ export const tokens = {
   grants: token<ReadonlyMap<string, GrantHandler>>('grants'),
   clientAuthentication: token<ClientAuthentication>('clientAuthentication'),
   endpoints: token<readonly Endpoint[]>('endpoints'),
+  /** Returns what the routes of the admin API work on. */
+  apiParts: token<() => ApiParts>('apiParts'),
+  operatorGuard: token<OperatorGuard>('operatorGuard'),
 } as const

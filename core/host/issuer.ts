@@ -123,6 +123,7 @@ const registerLive = (
   { publications, clock }: GenerationSources,
 ): void => {
   const { tracing } = container.resolve(tokens.options)
+  container.register(tokens.checked, { useValue: () => current().checked })
   container.register(tokens.accounts, { useValue: liveAccounts(() => current().accounts) })
   const clients: ClientDirectory = {
     find: (id) => current().clients.find(id),

@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
 import type { AdminEndpoint } from '../endpoints/admin/admin-endpoint.js'
 import { adminRoutes } from '../http/admin.js'
+import type { OperatorGuard } from '../http/operator-guard.js'
 import { createApp } from '../http/app.js'
 import type { ErrorPage } from '../http/error-response.js'
 import { createConnectionCertificates, createHeaderCertificates } from '../http/client-certificate.js'
@@ -29,6 +30,10 @@ export interface ServeOptions {
   readonly errorPage: ErrorPage
   readonly routes: readonly Route[]
   readonly admin: readonly AdminEndpoint[]
+  /** Admits operators. It is absent while the process waits for its stores. */
+  readonly operatorGuard?: OperatorGuard
+  /** True when the admin listener is a socket that a parent process calls on behalf of others. */
+  readonly isWorker?: boolean | undefined
   /** This is called for each answer of the public listener. */
   readonly observe?: RequestObserver
   /** This is called for each certificate in a header that did not come from a trusted proxy. */
@@ -84,13 +89,18 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
   const certificates =
     header && createHeaderCertificates({ ...header, trustedProxies, ignored: options.certificateIgnored })
   const app = createApp({ ...forClients, routes, certificates })
-  const access = adminAccess(config, { clock: options.clock, log })
+  const { operatorGuard, isWorker = false } = options
+  const access = adminAccess(config, { clock: options.clock, log, isWorker })
   const adminApp = createApp({
     ...common,
     ...access.app,
-    routes: adminRoutes(options.admin, access.credentials, options.clock),
+    routes: adminRoutes(
+      options.admin,
+      { ...access.credentials, ...(operatorGuard && { operatorGuard }) },
+      options.clock,
+    ),
     secure: false,
-    trustedProxies: [],
+    trustedProxies: access.trustedProxies,
     logLevel: 'debug',
   })
   const opened: Listening[] = []

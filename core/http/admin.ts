@@ -1,10 +1,12 @@
 import { addressBucket } from '../address-bucket.js'
 import type { Clock } from '../clock.js'
-import type { AdminEndpoint, Permission } from '../endpoints/admin/admin-endpoint.js'
-import type { Handler } from '../endpoints/message.js'
-import { MinuteMap } from '../limits/minute-map.js'
+import type { AdminEndpoint, OperatorHandler } from '../endpoints/admin/admin-endpoint.js'
+import type { EndpointRequest, Handler } from '../endpoints/message.js'
 import { OAuthError } from '../oauth/errors.js'
+import { isLocalProgram } from '../operators/authenticate.js'
 import { createBearer } from './bearer.js'
+import { createMinuteLimit } from './minute-limit.js'
+import type { OperatorGuard } from './operator-guard.js'
 import type { Route } from './route.js'
 
 /** Lets a request pass to its endpoint, or throws `OAuthError`. */
@@ -18,64 +20,110 @@ export interface AdminCredentials {
   readonly token?: string | undefined
   /** Admits the callers that may answer hand-offs. If it is absent, they need what all other callers need. */
   readonly handoffGuard?: Guard
+  /**
+   * Admits operators. If it is absent, the process has no stores: what needs an operator is forwarded to one that has
+   * them, or refused.
+   */
+  readonly operatorGuard?: OperatorGuard
 }
 
-/** The route table of the admin listener. Each endpoint is behind its limit and the guard of its permission. */
+/**
+ * The route table of the admin listener. Each endpoint is behind its limit and the guard of its permission. `basePath`
+ * is the path of `admin.base_url`, below which a proxy may pass requests on.
+ */
 export const adminRoutes = (
   endpoints: readonly AdminEndpoint[],
-  { token, handoffGuard }: AdminCredentials,
+  credentials: AdminCredentials,
   clock: Clock,
+  basePath = '',
 ): readonly Route[] => {
-  const guard = token === undefined ? refuseWebsites : createGuard(token)
-  const guards: Readonly<Record<Permission, Guard>> = {
-    none: (endpoint) => endpoint,
-    'service.read': guard,
-    'configuration.reload': guard,
-    'handoff.answer': handoffGuard ?? guard,
-  }
-  return endpoints.map(({ path, methods, body, permission, limit, answer }): Route => {
-    const limited = limit === 'none' ? answer : createLimit(limit, clock)(answer)
-    const isRead = methods[0] === 'GET'
-    return { path, methods, body, answer: guards[permission](isRead ? limited : refusePages(limited)) }
+  const guarded = guardOf(credentials)
+  const byPath = new Map<string, AdminEndpoint[]>()
+  for (const endpoint of endpoints) byPath.set(endpoint.path, [...(byPath.get(endpoint.path) ?? []), endpoint])
+  return [...byPath].flatMap(([path, rows]) => {
+    const route = routeOf(rows, (endpoint) => limitedTo(endpoint, guarded(endpoint), clock))
+    return basePath === '' ? [{ ...route, path }] : [path, `${basePath}${path}`].map((at) => ({ ...route, path: at }))
   })
 }
 
-/** The number of addresses that are counted in one minute. */
-const maxAddresses = 1000
+/** One row for the endpoints of a path, which differ in their methods. */
+const routeOf = (rows: readonly AdminEndpoint[], answering: (endpoint: AdminEndpoint) => Handler): Route => {
+  const answers = new Map(rows.map((endpoint) => [endpoint.methods[0] as string, answering(endpoint)]))
+  const [first] = rows as [AdminEndpoint]
+  const body = rows.find((endpoint) => endpoint.body !== 'none')?.body ?? 'none'
+  const answer: Handler = (request) => (answers.get(request.method) ?? refuse)(request)
+  const { path, problems, encodedIds } = first
+  return {
+    ...{ path, methods: rows.map(({ methods }) => methods[0]), body, answer },
+    ...(problems && { problems }),
+    ...(encodedIds && { encodedIds }),
+  }
+}
 
-/** The limit is counted in this process alone, because the listener must answer while the stores are down. */
-const createLimit = (perMinute: number, clock: Clock): Guard => {
-  const counts = new MinuteMap<number>(maxAddresses)
-  return (endpoint) => (request) => {
-    const now = clock()
-    counts.enter(Math.floor(now / 60_000))
-    const address = addressBucket(request.address) ?? request.address
-    const count = (counts.get(address) ?? 0) + 1
-    if (count <= perMinute && counts.set(address, count)) return endpoint(request)
-    throw new OAuthError('access_denied', 'Too many requests. Try again in a minute.', {
-      status: 429,
-      headers: { 'Retry-After': String(60 - (Math.floor(now / 1000) % 60)) },
-    })
+/** The dispatcher has compared the method with those of the row. */
+const refuse = (): never => {
+  throw new Error('the method has no endpoint')
+}
+
+/** Returns each endpoint behind the guard of its permission. */
+const guardOf = (credentials: AdminCredentials): ((endpoint: AdminEndpoint) => Handler) => {
+  const { token, handoffGuard, operatorGuard } = credentials
+  const isAdmitted = token === undefined ? isOnHost : createBearer(token)
+  const refused = token === undefined ? refuseWebsite : refuseToken
+  /** Programs on the host, and those with `admin.token`, may call what the process itself answers. */
+  const ownGuard =
+    (otherwise: Handler): Guard =>
+    (endpoint) =>
+    (request) =>
+      (isAdmitted(request) ? endpoint : otherwise)(request)
+  const asOperator = (endpoint: AdminEndpoint, answer: OperatorHandler): Handler =>
+    endpoint.permission === 'none' || endpoint.permission === 'handoff.answer' || operatorGuard === undefined
+      ? (request) => answer(request)
+      : operatorGuard({ ...endpoint, permission: endpoint.permission }, answer)
+
+  return (endpoint) => {
+    const { permission, methods } = endpoint
+    // Pages and the API are called by browsers, too; their guard tells forms of other sites by their tokens.
+    const isOwn = permission === 'service.read' || permission === 'configuration.reload'
+    const own: OperatorHandler = methods[0] === 'GET' ? endpoint.answer : refusePages(endpoint.answer)
+    if (permission === 'none') return (request) => own(request)
+    if (permission === 'handoff.answer') return (handoffGuard ?? ownGuard(refused))((request) => own(request))
+    if (!isOwn || endpoint.problems) return asOperator(endpoint, endpoint.answer)
+    return ownGuard(operatorGuard === undefined ? refused : asOperator(endpoint, own))((request) => own(request))
+  }
+}
+
+const limitedTo = ({ limit }: AdminEndpoint, answer: Handler, clock: Clock): Handler => {
+  if (limit === 'none') return answer
+  const count = createMinuteLimit(limit, clock)
+  return (request) => {
+    count(addressBucket(request.address) ?? request.address)
+    return answer(request)
   }
 }
 
 /** A page of any site can post a form to loopback, but its browser says where the request comes from (Fetch §3.2). */
-const refusePages: Guard = (endpoint) => (request) => {
-  if (request.header('origin') === undefined) return endpoint(request)
-  throw new OAuthError('access_denied', 'Requests from web pages are not accepted here.', { status: 403 })
-}
+const refusePages =
+  (endpoint: OperatorHandler): OperatorHandler =>
+  (request, operator) => {
+    if (request.header('origin') === undefined) return endpoint(request, operator)
+    throw new OAuthError('access_denied', 'Requests from web pages are not accepted here.', { status: 403 })
+  }
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
 /**
  * A website can point its own name to 127.0.0.1 and then read the answers as its own (DNS rebinding), but its browser
  * sends that name as `Host`. Any other request of a page has a `Sec-Fetch-Site` (Fetch Metadata §2.3); `none` is a
- * person who typed the address. No page can reach a unix socket. Only HTTP/1.0, which no browser uses, has no `Host`.
+ * person who typed the address. No page can reach a unix socket, unless a proxy passes its requests on. Only HTTP/1.0, which no browser uses, has no `Host`.
  */
-const refuseWebsites: Guard = (endpoint) => (request) => {
-  if (request.address === 'unix') return endpoint(request)
+const isOnHost = (request: EndpointRequest): boolean => {
+  if (request.address === 'unix') return isLocalProgram(request)
   const isLocal = loopbackHost.test(request.header('host') ?? 'localhost')
-  if (isLocal && (request.header('sec-fetch-site') ?? 'none') === 'none') return endpoint(request)
+  return isLocal && (request.header('sec-fetch-site') ?? 'none') === 'none'
+}
+
+const refuseWebsite: Handler = () => {
   throw new OAuthError(
     'access_denied',
     'Without admin.token only programs on the same host may ask. Use 127.0.0.1, or set admin.token.',
@@ -83,12 +131,8 @@ const refuseWebsites: Guard = (endpoint) => (request) => {
   )
 }
 
-const createGuard = (token: string): Guard => {
-  const isBearer = createBearer(token)
-  return (endpoint) => (request) => {
-    if (isBearer(request)) return endpoint(request)
-    throw new OAuthError('invalid_token', 'The admin token is missing or wrong.', {
-      headers: { 'WWW-Authenticate': 'Bearer' },
-    })
-  }
+const refuseToken: Handler = () => {
+  throw new OAuthError('invalid_token', 'The admin token is missing or wrong.', {
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  })
 }

@@ -10,6 +10,8 @@ import { readPageForm } from './page-form.js'
 import { HttpRequest, type RequestServices } from './request.js'
 import type { Route } from './route.js'
 
+const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
+
 /** Passes the request to the endpoint of its row. */
 export const dispatch =
   (services: RequestServices): Middleware =>
@@ -23,7 +25,7 @@ const serve = async (ctx: Context, route: Route, services: RequestServices): Pro
   ctx.state.hasErrorCodes = route.errorCodes === true
   checkMethod(ctx, route)
   ctx.state.errorTitle = route.errorTitle
-  const hasBody = ctx.req.method === 'POST' || ctx.req.method === 'PUT'
+  const hasBody = methodsWithBody.has(ctx.req.method ?? '')
   const form = hasBody ? await readFormOf(ctx, route) : noParameters
   if (route.errorTitle !== undefined) ctx.state.uiLocales = form.values.get('ui_locales')
   const body = hasBody && route.body === 'json' ? await readJsonBody(ctx.req) : undefined

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import { json, page, type Reply } from '../endpoints/message.js'
 import { OAuthError, type ErrorCode, type ErrorFacts, type ShownError } from '../oauth/errors.js'
 import { inEnglish, said, type Said } from '../oauth/said.js'
@@ -103,8 +104,18 @@ const errorCodeOf = ({ status, code }: Failure): string | undefined => {
 const localesOf = (search: string): string | undefined =>
   search.includes('ui_locales') ? (new URLSearchParams(search).get('ui_locales') ?? undefined) : undefined
 
+/** The answer of a route whose errors are problem documents (RFC 9457). */
+const problem = ({ status, code, description, headers }: Failure, requestId: string): Reply => ({
+  ...json(status, {
+    ...{ type: 'about:blank', title: STATUS_CODES[status], status, detail: description },
+    ...{ code, request_id: requestId },
+  }),
+  headers: { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store', ...headers },
+})
+
 const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPage: ErrorPage): Reply => {
   const { status, code, description, headers } = failure
+  if (exchange.route?.problems) return problem(failure, exchange.requestId)
   if (exchange.errorTitle === undefined) {
     const error_code = exchange.hasErrorCodes ? (failure.errorCode ?? errorCodeOf(failure)) : undefined
     return json(status, { error: code, error_description: description, error_code }, headers)

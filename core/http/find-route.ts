@@ -7,6 +7,9 @@ import type { Route } from './route.js'
 /** The characters of our ids and of the names of assets. */
 const isSegment = (text: string): boolean => /^[\w-][\w.~-]{0,127}$/.test(text)
 
+/** An id of a record that others chose: anything without control characters. */
+const isEncodedId = (text: string): boolean => /^[^\p{Cc}]{1,512}$/u.test(text)
+
 const hasParameters = ({ path }: Route): boolean => path.includes('{')
 
 interface Found {
@@ -22,12 +25,15 @@ const maxFound = 256
  */
 export const findRoute = (table: readonly Route[]): Middleware => {
   const fixed = new Map(table.filter((route) => !hasParameters(route)).map((route) => [route.path, route]))
+  const hasEncodedIds = table.some(({ encodedIds }) => encodedIds === true)
   /** Answers from memory are found here too, because the router takes longer than the answer. */
   const found = new RecentMap<string, Found>(maxFound)
   const router = new Router<Exchange>({ sensitive: true, strict: true })
   for (const route of table.filter(hasParameters))
     router.all(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), ({ params, state }, next) => {
-      if (Object.values(params).every(isSegment)) {
+      // The router decodes paths, but only the ids of some rows may contain anything encoded.
+      const isId = route.encodedIds ? isEncodedId : state.path.includes('%') ? () => false : isSegment
+      if (Object.values(params).every(isId)) {
         state.route = route
         state.pathParameters = new Map(Object.entries(params))
         if (route.fromMemory) found.set(state.path, { route, parameters: state.pathParameters })
@@ -44,8 +50,7 @@ export const findRoute = (table: readonly Route[]): Middleware => {
       state.pathParameters = known.parameters
       return next()
     }
-    // The router decodes paths, but none of our paths contains anything encoded.
-    if (state.route !== undefined || state.path.includes('%')) return next()
+    if (state.route !== undefined || (!hasEncodedIds && state.path.includes('%'))) return next()
     ;(ctx as { newRouterPath?: string }).newRouterPath = state.path
     return findByRouter(ctx, next)
   }

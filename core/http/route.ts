@@ -6,5 +6,14 @@ import type { Endpoint } from '../endpoints/endpoint.js'
  */
 export type Route = Pick<
   Endpoint,
-  'path' | 'methods' | 'body' | 'cors' | 'errorCodes' | 'errorTitle' | 'fromMemory' | 'answer'
+  | 'path'
+  | 'methods'
+  | 'body'
+  | 'cors'
+  | 'errorCodes'
+  | 'errorTitle'
+  | 'problems'
+  | 'encodedIds'
+  | 'fromMemory'
+  | 'answer'
 >

@@ -2,12 +2,16 @@ import { hostname, userInfo } from 'node:os'
 import { env, getuid } from 'node:process'
 import type { JsonObject } from '../json.js'
 
-/** How an operator reached Signet: a command on the host, a signal, the admin listener, or the start of the process. */
-export type ActedVia = 'command' | 'sighup' | 'http' | 'start'
+/**
+ * How an operator reached Signet: a command on the host, a signal, the start of the process, or the admin listener:
+ * its API, its console, or another route.
+ */
+export type ActedVia = 'command' | 'sighup' | 'start' | 'http' | 'api' | 'console'
 
 /**
- * Who made a change, as recorded in `by` of the audit log. Nothing here is verified: the process itself or its caller
- * states it. `address` is the peer of the admin listener.
+ * Who made a change, as recorded in `by` of the audit log. With `api` and `console`, `operator` has authenticated by
+ * `proof`; otherwise nothing here is verified: the process itself or its caller states it. `address` is the peer of
+ * the admin listener.
  */
 export interface ActedBy extends JsonObject {
   readonly via: ActedVia

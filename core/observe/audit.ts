@@ -83,6 +83,7 @@ export type AuditEventName =
   | 'request.refused'
   | 'audit.signed'
   | 'refusals.dropped'
+  | 'operator.refused'
   | 'administration.begun'
   | 'administration'
   | 'outage'

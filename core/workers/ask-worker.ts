@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { request, type IncomingHttpHeaders } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 
 /**
@@ -10,12 +10,15 @@ export const reloadDeadlines = { worker: 25_000, all: 55_000, caller: 60_000 } a
 export interface WorkerAnswer {
   readonly status: number
   readonly body: string
+  /** Lower-case names. */
+  readonly headers?: IncomingHttpHeaders
 }
 
 /** A request to a worker. Without a method: POST with a body, GET without one. */
 export interface WorkerQuestion {
   readonly path: string
   readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
   readonly body?: { readonly type: string; readonly text: string }
 }
 
@@ -25,14 +28,17 @@ export interface WorkerQuestion {
  */
 export const askWorker = (
   socketPath: string,
-  { path, body, method = body === undefined ? 'GET' : 'POST' }: WorkerQuestion,
+  { path, body, headers: sent, method = body === undefined ? 'GET' : 'POST' }: WorkerQuestion,
   signal: AbortSignal,
 ): Promise<WorkerAnswer> =>
   new Promise((resolve, reject) => {
-    const headers =
-      body === undefined ? {} : { 'Content-Type': body.type, 'Content-Length': Buffer.byteLength(body.text) }
+    const headers = {
+      ...sent,
+      ...(body !== undefined && { 'Content-Type': body.type, 'Content-Length': Buffer.byteLength(body.text) }),
+    }
     const asked = request({ socketPath, path, method, headers, signal, agent: false }, (response) => {
-      readText(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
+      const { statusCode: status = 0, headers: answered } = response
+      readText(response).then((answer) => resolve({ status, body: answer, headers: answered }), reject)
     })
     asked.once('error', reject)
     asked.end(body?.text)

@@ -1,23 +1,73 @@
 import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
-import type { EndpointRequest, Handler } from '../endpoints/message.js'
-import { jsonText } from '../endpoints/message.js'
+import type { EndpointRequest, Handler, Reply } from '../endpoints/message.js'
+import { OAuthError } from '../oauth/errors.js'
 import { Unavailable } from '../unavailable.js'
-import { askWorker, type WorkerQuestion } from './ask-worker.js'
+import { askWorker, type WorkerAnswer, type WorkerQuestion } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
 const deadlineMs = 3000
 
 const formType = 'application/x-www-form-urlencoded'
 
+/** Headers of a request by which a worker finds out who the operator is and what the browser may do. */
+const passedOn = [
+  'accept',
+  'accept-language',
+  'authorization',
+  'cookie',
+  'host',
+  'idempotency-key',
+  'if-match',
+  'origin',
+  'sec-fetch-site',
+]
+
+const passedBack = [
+  'cache-control',
+  'content-disposition',
+  'content-language',
+  'content-security-policy',
+  'content-type',
+  'etag',
+  'location',
+  'pragma',
+  'retry-after',
+  'vary',
+  'www-authenticate',
+]
+
+/** What the worker must know of the sender; the answerer of a hand-off was admitted here. */
+const senderHeaders = ({ permission }: AdminDeclaration, request: EndpointRequest): Record<string, string> => {
+  if (permission === 'handoff.answer') return {}
+  const sent = passedOn.flatMap((name) => {
+    const value = request.header(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { ...Object.fromEntries(sent), ...(request.address !== 'unix' && { 'x-forwarded-for': request.address }) }
+}
+
 const question = (declaration: AdminDeclaration, request: EndpointRequest): WorkerQuestion => {
   const { path, form, query, body } = request
-  const asked = declaration.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => path.get(name) ?? '')
+  const asked = declaration.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path.get(name) ?? ''))
   const search = new URLSearchParams([...query.values]).toString()
-  const url = { path: search === '' ? asked : `${asked}?${search}`, method: declaration.methods[0] }
+  const url = {
+    path: search === '' ? asked : `${asked}?${search}`,
+    method: declaration.methods[0],
+    headers: senderHeaders(declaration, request),
+  }
   if (declaration.body === 'none') return url
   const text =
     declaration.body === 'json' ? (body?.toString('utf8') ?? '') : new URLSearchParams([...form.values]).toString()
   return { ...url, body: { type: declaration.body === 'json' ? 'application/json' : formType, text } }
+}
+
+const replyOf = ({ status, body, headers = {} }: WorkerAnswer): Reply => {
+  const kept = passedBack.flatMap((name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? [[name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()), value]] : []
+  })
+  const cookies = headers['set-cookie']
+  return { status, headers: Object.fromEntries(kept) as Reply['headers'], body, ...(cookies && { cookies }) }
 }
 
 /**
@@ -28,6 +78,8 @@ export const createForwarder =
   (pool: Pick<WorkerPool, 'sockets' | 'running'>) =>
   (declaration: AdminDeclaration): Handler =>
   async (request) => {
+    if (request.query.repeated.size > 0 || request.form.repeated.size > 0)
+      throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
     const [worker] = pool.running()
     const socket = worker === undefined ? undefined : pool.sockets.get(worker)
     if (socket === undefined) throw new Unavailable('workers', 'no', 'No worker is running')
@@ -35,5 +87,5 @@ export const createForwarder =
     const answer = await asked.catch((cause: unknown) => {
       throw new Unavailable('workers', 'unknown', 'the worker is not responding', { cause })
     })
-    return jsonText(answer.status, answer.body)
+    return replyOf(answer)
   }

@@ -83,7 +83,7 @@ export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Pro
     log,
     errorPage: plainErrorPage,
     secure: false,
-    trustedProxies: [],
+    trustedProxies: access.trustedProxies,
     requestBudgetMs: reloadDeadlines.all,
     logLevel: 'debug',
   })
@@ -113,6 +113,9 @@ export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Pro
 /** The same deployment for one worker, whose admin listener is a socket that the parent process calls. */
 export const forWorker = (checked: CheckedConfiguration, socket: string): CheckedConfiguration => ({
   ...checked,
-  config: { ...checked.config, admin: { host: socket, port: 0 } },
+  config: {
+    ...checked.config,
+    admin: { ...checked.config.admin, host: socket, port: 0, tls: undefined, handoff: undefined },
+  },
   again: async () => forWorker(await checked.again(), socket),
 })

@@ -3,22 +3,27 @@ import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/requests/params.js'
 import type { AuditEventName } from '../../observe/audit.js'
+import type { OperatorIdentity } from '../../operators/operator.js'
+import type { Permission } from '../../operators/permissions.js'
 import type { Declaration } from '../endpoint.js'
 import { json, jsonText, type EndpointRequest, type Handler, type Reply } from '../message.js'
 
 /**
- * The permission that a caller needs. `none` is open to everyone who reaches the listener; `handoff.answer` has
- * separate credentials if `admin.handoff` configures them.
+ * What a caller needs: the permission of an operator, or one of two others. `none` is open to everyone who reaches the
+ * listener; `handoff.answer` has separate credentials if `admin.handoff` configures them.
  */
-export type Permission = 'none' | 'service.read' | 'configuration.reload' | 'handoff.answer'
+export type Needed = Permission | 'none' | 'handoff.answer'
 
 /**
  * Everything about a route of the admin listener that its guards, its limit, the forwarder of workers and the
  * documentation need.
  */
-export interface AdminDeclaration<Input = unknown, Output = unknown> extends Pick<Declaration, 'path' | 'body'> {
-  readonly methods: readonly ['GET' | 'POST' | 'PUT' | 'DELETE']
-  readonly permission: Permission
+export interface AdminDeclaration<Input = unknown, Output = unknown> extends Pick<
+  Declaration,
+  'path' | 'body' | 'problems' | 'encodedIds'
+> {
+  readonly methods: readonly ['GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']
+  readonly permission: Needed
   /** Requests per minute and address, or `none` for routes that monitoring and load balancers call. */
   readonly limit: number | 'none'
   /** The audit event that records the change. Absent if the route changes nothing. */
@@ -29,9 +34,15 @@ export interface AdminDeclaration<Input = unknown, Output = unknown> extends Pic
   readonly output?: z.ZodType<Output>
 }
 
+/**
+ * Answers one request of an operator. `operator` is absent where `permission` needs none: `none` and `handoff.answer`,
+ * and callers on the host or with `admin.token`, whom the routes of the process itself admit.
+ */
+export type OperatorHandler = (request: EndpointRequest, operator?: OperatorIdentity) => Promise<Reply> | Reply
+
 /** A route of the admin listener with its handler. */
 export interface AdminEndpoint extends AdminDeclaration {
-  readonly answer: Handler
+  readonly answer: OperatorHandler
 }
 
 /** An answer before it is serialised. `text` is its JSON in a layout for people. */

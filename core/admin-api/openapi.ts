@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { build } from '../package-root.js'
+import type { JsonObject } from '../json.js'
+import { apiPath, type ApiRoute } from './api-route.js'
+import { problemDocument, problemType } from './problem.js'
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
+  const made = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonObject
+  // The dialect of OpenAPI 3.1 is the default.
+  return Object.fromEntries(Object.entries(made).filter(([name]) => name !== '$schema'))
+}
+
+const parameter = (name: string, where: 'path' | 'query' | 'header', required: boolean, schema: JsonObject) => ({
+  ...{ name, in: where, required, schema },
+  ...(typeof schema['description'] === 'string' && { description: schema['description'] }),
+})
+
+const text = (description: string, more: JsonObject = {}): JsonObject => ({ type: 'string', description, ...more })
+
+const parametersOf = ({ path, query, conditional, idempotent }: ApiRoute) => {
+  const { properties = {}, required = [] } = query === undefined ? {} : schemaOf(query, 'input')
+  return [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>
+      parameter(name, 'path', true, { type: 'string', minLength: 1, maxLength: 512 }),
+    ),
+    ...Object.entries(properties as JsonObject).map(([name, schema]) =>
+      parameter(name, 'query', (required as readonly string[]).includes(name), schema as JsonObject),
+    ),
+    ...(conditional ? [parameter('If-Match', 'header', true, text('The `ETag` of the object as it was read.'))] : []),
+    ...(idempotent
+      ? [
+          parameter(
+            'Idempotency-Key',
+            'header',
+            false,
+            text('A repetition with the same key gets the first answer for 24 hours.', {
+              ...{ minLength: 8, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+            }),
+          ),
+        ]
+      : []),
+  ]
+}
+
+/** Every status with which a route of this kind refuses requests. */
+const refusalsOf = ({ body, conditional, idempotent, path, method }: ApiRoute): readonly number[] => [
+  ...[400, 401, 403, 429, 503],
+  ...(path.includes('{') ? [404] : []),
+  ...(method === 'GET' ? [] : [409]),
+  ...(body === undefined ? [] : [413, 415]),
+  ...(conditional ? [412, 428] : []),
+  ...(idempotent ? [422] : []),
+]
+
+const descriptions: Readonly<Record<number, string>> = {
+  400: 'The request is not valid.',
+  401: 'The request has no valid credential of an operator.',
+  403: 'The operator does not have the permission.',
+  404: 'There is no such object.',
+  409: 'The object is in a state that does not permit this.',
+  412: 'The object was changed since it was read.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  422: 'The idempotency key was sent with another request.',
+  428: '`If-Match` is missing.',
+  429: 'Too many requests in one minute.',
+  503: 'A store or the audit log is down. Nothing was changed unless the audit log says so.',
+}
+
+const problem = { $ref: '#/components/responses/Problem' } as const
+
+const successOf = (route: ApiRoute): JsonObject => {
+  const { output, status, summary, conditional, path } = route
+  if (output === undefined) return { 204: { description: 'Done.' } }
+  const hasTag = conditional === true || (route.method === 'GET' && path.endsWith('}'))
+  return {
+    [status ?? 200]: {
+      description: summary,
+      ...(hasTag && { headers: { ETag: { schema: text('The version of the object, for `If-Match`.') } } }),
+      content: { 'application/json': { schema: schemaOf(output, 'output') } },
+    },
+  }
+}
+
+const operationOf = (route: ApiRoute): JsonObject => {
+  const body = route.documentedBody ?? route.body
+  return {
+    operationId: route.operation,
+    tags: [route.tag],
+    summary: route.summary,
+    description: `Needs the permission \`${route.permission}\`.`,
+    parameters: parametersOf(route),
+    ...(body !== undefined && {
+      requestBody: { content: { 'application/json': { schema: schemaOf(body, 'input') } } },
+    }),
+    responses: {
+      ...successOf(route),
+      ...Object.fromEntries(
+        refusalsOf(route).map((status) => [status, { ...problem, description: descriptions[status] ?? '' }]),
+      ),
+    },
+  }
+}
+
+/** The description of these routes (OpenAPI 3.1), made from the schemas that check requests and answers. */
+export const createOpenApi = (routes: readonly ApiRoute[], server = apiPath): JsonObject => {
+  const paths: Record<string, JsonObject> = {}
+  for (const route of routes)
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Signet administration',
+      version: build.version,
+      description: 'What operators read and change. It is served on the admin listener.',
+    },
+    servers: [{ url: server }],
+    security: [{ operatorToken: [] }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        operatorToken: { type: 'http', scheme: 'bearer', description: '`signet operators issue` prints one.' },
+      },
+      responses: {
+        Problem: {
+          description: 'The request was refused (RFC 9457).',
+          content: { [problemType]: { schema: schemaOf(problemDocument, 'output') } },
+        },
+      },
+    },
+  }
+}

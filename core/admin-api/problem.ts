@@ -1,0 +1,81 @@
+import { STATUS_CODES } from 'node:http'
+import { z } from 'zod'
+import type { Refusal } from '../administration/administration.js'
+import type { Reply } from '../endpoints/message.js'
+
+/** One fault of a request or an object: `path` names the member. */
+const fault = z.object({ path: z.string(), message: z.string() })
+
+/** A refusal as the API answers it (RFC 9457). `code` is for programs; `detail` is a sentence for people. */
+export const problemDocument = z.object({
+  type: z.literal('about:blank'),
+  /** The phrase of the status (RFC 9457 §4.2.1). */
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string(),
+  request_id: z.string(),
+  errors: z.array(fault).optional(),
+})
+
+export const problemType = 'application/problem+json'
+
+export interface ProblemDetails {
+  readonly errors?: readonly z.output<typeof fault>[] | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A request that the API refuses. Texts are constant, and have no secret. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly status: number
+  readonly code: string
+  readonly details: ProblemDetails
+
+  constructor(status: number, code: string, detail: string, details: ProblemDetails = {}) {
+    super(detail)
+    this.status = status
+    this.code = code
+    this.details = details
+  }
+}
+
+/** The answer for a refused request. */
+export const problemReply = ({ status, code, message, details }: Problem, requestId: string): Reply => ({
+  status,
+  headers: { 'Content-Type': problemType, 'Cache-Control': 'no-store', ...details.headers },
+  body: JSON.stringify({
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail: message,
+    code,
+    request_id: requestId,
+    ...(details.errors !== undefined && { errors: details.errors }),
+  }),
+})
+
+/** Status and sentence of each cause for which `core/administration` refuses something. */
+const refusals: Readonly<Record<string, readonly [status: number, detail: string]>> = {
+  unknown: [404, 'There is no such object.'],
+  configured: [409, 'The object is in the configuration file, and only that can change it.'],
+  changed_meanwhile: [412, 'The object was changed meanwhile. Read it again.'],
+  exists: [409, 'An object with this id exists already.'],
+  subject: [409, 'The id is the subject of a person, so it cannot be the id of a client.'],
+  invalid: [400, 'The object is not valid.'],
+  empty: [400, 'The request changes nothing.'],
+  secret: [400, 'A secret is changed only by its own route.'],
+  id: [400, 'An id cannot be changed.'],
+  unknown_role: [400, 'There is no such role.'],
+  more_than_own: [403, 'Nobody can give a permission that they do not have.'],
+  name: [400, 'The name is not one that an operator can have.'],
+  no_secret: [409, 'The client has no secret.'],
+}
+
+/** Throws the problem of a refusal, and returns any other result. */
+export const unlessRefused = <T>(result: T): Exclude<T, Refusal> => {
+  if (typeof result !== 'object' || result === null || !('refused' in result)) return result as Exclude<T, Refusal>
+  const { refused, reason, problems } = result as unknown as Refusal & { readonly problems?: ProblemDetails['errors'] }
+  const [status, detail] = refusals[refused] ?? [409, 'The object is in a state that does not permit this.']
+  throw new Problem(status, refused, reason ?? detail, { errors: problems })
+}

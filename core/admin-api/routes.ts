@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
+import { apiPath, defineApiRoute, type ApiRoute } from './api-route.js'
+import { createOpenApi } from './openapi.js'
+import { clientRoutes } from './routes/clients.js'
+import { operatorRoutes } from './routes/operators.js'
+
+const described: readonly ApiRoute[] = [...clientRoutes, ...operatorRoutes]
+
+/** The description of the API is made once, when it is first asked for. */
+let description: ReturnType<typeof createOpenApi> | undefined
+
+/** Returns the description of the API (OpenAPI 3.1). */
+export const openApi = () => (description ??= createOpenApi(described))
+
+/** Every route of the API. */
+export const apiRoutes: readonly ApiRoute[] = [
+  ...described,
+  defineApiRoute(
+    {
+      ...{ path: '/openapi.json', method: 'GET', permission: 'service.read', operation: 'readOpenApi', tag: 'Service' },
+      summary: 'Describes the API.',
+      output: z.looseObject({}),
+    },
+    () => Promise.resolve({ data: openApi() }),
+  ),
+]
+
+/** Requests per minute and address. Operators share the address of their proxy. */
+const perMinute = 3000
+
+/** The declaration of a route for the admin listener. */
+export const declareApiRoute = ({ path, method, permission, body }: ApiRoute) =>
+  ({
+    path: `${apiPath}${path}`,
+    methods: [method],
+    body: body === undefined ? 'none' : 'json',
+    ...{ permission, limit: perMinute, problems: true, encodedIds: true },
+    ...(method !== 'GET' && { event: 'administration' as const }),
+  }) satisfies AdminDeclaration

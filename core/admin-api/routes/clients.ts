@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { addClient, rotateClientSecret, updateClient } from '../../administration/client-metadata.js'
+import { listClientsAfter, readClient, removeClient, type ListedClient } from '../../administration/clients.js'
+import type { JsonObject } from '../../json.js'
+import { toMetadata } from '../../oauth/clients/client-metadata.js'
+import { metadataSchema } from '../../oauth/clients/client-metadata-schema.js'
+import { defineApiRoute, type ApiParts } from '../api-route.js'
+import { listOf, listQuery, readPage } from '../lists.js'
+import { Problem, unlessRefused } from '../problem.js'
+
+/** Metadata as operators write it; `core/oauth/clients` checks each member. */
+const writtenMetadata = z.record(z.string(), z.json())
+
+const shownClient = z
+  .looseObject({
+    client_id: z.string(),
+    source: z.enum(['configuration', 'store', 'registration']),
+    disabled: z.boolean(),
+    has_secret: z.boolean(),
+    client_secret_expires_at: z.int().optional(),
+    previous_client_secret_expires_at: z.int().optional(),
+  })
+  .describe('A client: its metadata (RFC 7591 §2), where it is from, and its state. Secrets are never shown.')
+
+const written = z.object({
+  client_id: z.string(),
+  /** Shown only in this answer. */
+  client_secret: z.string().optional(),
+  warnings: z.array(z.object({ path: z.string(), message: z.string() })),
+})
+
+const show = ({ source, ...client }: ListedClient): z.output<typeof shownClient> => ({
+  ...toMetadata(client),
+  ...{ client_id: client.client_id, source, disabled: client.disabled === true },
+  has_secret: client.client_secret_sha256 !== undefined,
+  ...(client.previous_client_secret_expires_at !== undefined && {
+    previous_client_secret_expires_at: client.previous_client_secret_expires_at,
+  }),
+})
+
+/** Throws `Problem` when there is no such client. */
+const find = async (parts: ApiParts, clientId: string) => {
+  const found = await readClient(parts, clientId)
+  if (found === undefined) throw new Problem(404, 'unknown', 'There is no such client.')
+  return found
+}
+
+const path = '/clients/{client_id}'
+const tag = 'Clients'
+
+export const clientRoutes = [
+  defineApiRoute(
+    {
+      ...{ path: '/clients', method: 'GET', permission: 'clients.read', operation: 'listClients', tag },
+      summary: 'Lists clients in the order of their ids.',
+      query: z.strictObject(listQuery),
+      output: listOf(shownClient),
+    },
+    async ({ query, parts }) => {
+      const { items, ...next } = await readPage(
+        { query, cursors: parts.cursors },
+        {
+          name: 'clients',
+          read: (after, limit) => listClientsAfter(parts, after, limit),
+          idOf: ({ client_id }) => client_id,
+        },
+      )
+      return { data: { items: items.map(show), ...next } }
+    },
+  ),
+  defineApiRoute(
+    {
+      ...{ path: '/clients', method: 'POST', permission: 'clients.write', operation: 'createClient', tag },
+      summary: 'Creates a client. The secret that is generated for it is in this answer only.',
+      body: writtenMetadata,
+      documentedBody: metadataSchema.partial({ client_id: true }),
+      ...{ output: written, status: 201, idempotent: true },
+    },
+    async ({ parts, by, body }) => {
+      const added = unlessRefused(await addClient(parts, by, { checked: parts.checked, metadata: body }))
+      const { etag } = await find(parts, added.client_id)
+      return {
+        data: { ...added, warnings: [...added.warnings] },
+        etag,
+        location: `/clients/${encodeURIComponent(added.client_id)}`,
+      }
+    },
+  ),
+  defineApiRoute(
+    {
+      ...{ path, method: 'GET', permission: 'clients.read', operation: 'readClient', tag },
+      summary: 'Reads one client.',
+      output: shownClient,
+    },
+    async ({ parts, path: at }) => {
+      const { client, etag } = await find(parts, at('client_id'))
+      return { data: show(client), etag }
+    },
+  ),
+  defineApiRoute(
+    {
+      ...{ path, method: 'PATCH', permission: 'clients.write', operation: 'updateClient', tag },
+      summary: 'Changes members of a client (RFC 7396): null removes one. `disabled` refuses all of its requests.',
+      body: writtenMetadata,
+      documentedBody: metadataSchema.partial(),
+      ...{ output: written, conditional: true },
+    },
+    async ({ parts, by, body, path: at, ifMatch }) => {
+      const client_id = at('client_id')
+      const metadata = body as JsonObject
+      const changed = unlessRefused(
+        await updateClient(parts, by, { checked: parts.checked, metadata, client_id, ifMatch }),
+      )
+      const { etag } = await find(parts, client_id)
+      return { data: { ...changed, warnings: [...changed.warnings] }, etag }
+    },
+  ),
+  defineApiRoute(
+    {
+      ...{ path, method: 'DELETE', permission: 'clients.write', operation: 'deleteClient', tag },
+      summary: 'Deletes a client. Its tokens stay valid until they expire, but it cannot authenticate any more.',
+      conditional: true,
+    },
+    async ({ parts, by, path: at, ifMatch }) => {
+      unlessRefused(await removeClient(parts, by, { client_id: at('client_id'), ifMatch }))
+      return { data: undefined }
+    },
+  ),
+  defineApiRoute(
+    {
+      ...{ path: `${path}/secrets`, method: 'POST', permission: 'clients.write', operation: 'rotateClientSecret', tag },
+      summary: 'Replaces the secret of a client. The new one is in this answer only.',
+      body: z.strictObject({
+        overlap: z
+          .int()
+          .min(1)
+          .max(90 * 86_400)
+          .optional()
+          .describe('Seconds for which the previous secret stays valid.'),
+      }),
+      output: z.object({
+        client_id: z.string(),
+        client_secret: z.string(),
+        previous_client_secret_expires_at: z.int().optional(),
+      }),
+      ...{ status: 201, conditional: true, idempotent: true },
+    },
+    async ({ parts, by, body, path: at, ifMatch }) => {
+      const client_id = at('client_id')
+      const data = unlessRefused(await rotateClientSecret(parts, by, { client_id, overlap: body.overlap, ifMatch }))
+      const { etag } = await find(parts, client_id)
+      return { data, etag }
+    },
+  ),
+]

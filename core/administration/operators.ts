@@ -1,0 +1,90 @@
+import { collections } from '../collections/collections.js'
+import type { Config } from '../../config/schema.js'
+import type { OperatorIdentity } from '../operators/operator.js'
+import { newOperatorToken, type OperatorToken } from '../operators/operator-tokens.js'
+import { permissionsOf, rolesOf } from '../operators/permissions.js'
+import { change, listAll, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
+
+/** The name of an operator, as the audit log shows it. */
+const nameForm = /^[a-z0-9][a-z0-9._@-]{0,63}$/i
+
+/** Names that the audit log gives to operators without one. */
+const reserved: ReadonlySet<string> = new Set(['local', 'admin.token'])
+
+export interface NewOperatorTokenInput {
+  readonly name: string
+  readonly roles: readonly string[]
+  /** Seconds. */
+  readonly expiresIn: number
+}
+
+/** A new token. It is shown only once, because only its hash is stored. */
+export interface IssuedOperatorToken {
+  readonly id: string
+  readonly token: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/** `reason` names the role. */
+type RoleRefusal = Refusal<'unknown_role' | 'more_than_own'>
+
+/** Nobody can give a permission that they do not have. */
+const findRoleFault = (
+  config: Config,
+  { permissions }: Pick<OperatorIdentity, 'permissions'>,
+  names: readonly string[],
+): RoleRefusal | undefined => {
+  const roles = rolesOf(config.operators.roles)
+  for (const name of names) {
+    if (!roles.has(name)) return { refused: 'unknown_role', reason: `There is no role ${name}.` }
+    if ([...permissionsOf(roles, [name])].some((permission) => !permissions.has(permission)))
+      return { refused: 'more_than_own', reason: `The role ${name} permits more than your own roles.` }
+  }
+  return undefined
+}
+
+/**
+ * Issues a token with which automation authenticates. `issuer` is the operator who issues it. Throws `Unavailable`.
+ */
+export const issueOperatorToken = async (
+  administration: Administration,
+  by: Operator,
+  { name, roles, expiresIn, issuer }: NewOperatorTokenInput & { readonly issuer: OperatorIdentity },
+): Promise<IssuedOperatorToken | RoleRefusal | Refusal<'name'>> => {
+  const { config, stores, clock } = administration
+  if (!nameForm.test(name) || reserved.has(name)) return { refused: 'name' }
+  const fault = findRoleFault(config, issuer, roles)
+  if (fault !== undefined) return fault
+  const issuedAt = clock()
+  const expiresAt = issuedAt + expiresIn * 1000
+  const { token, record } = newOperatorToken({ name, roles, issuedAt, expiresAt, issuedBy: issuer.name })
+  const { id } = record
+  const what = { action: 'operator.issue_token', operator: name, roles, credential: id }
+  await change(administration, by, what, () =>
+    collections(stores).operatorTokens.put(id, record, { ttlSeconds: expiresIn, onlyIfAbsent: true }),
+  )
+  return { id, token, expiresAt }
+}
+
+/** A token as operators see it. */
+export type ListedOperatorToken = Omit<OperatorToken, 'sha256'>
+
+/** Lists the tokens that have not expired. Throws `Unavailable`. */
+export const listOperatorTokens = async ({ stores }: Deployment): Promise<readonly ListedOperatorToken[]> => {
+  const found = await listAll(
+    (after) => collections(stores).operatorTokens.list(after, 100),
+    ({ id }) => id,
+  )
+  return found.map(({ record: { sha256: _hash, ...rest } }) => rest)
+}
+
+/** Ends a token. Throws `Unavailable`. */
+export const revokeOperatorToken = (
+  administration: Administration,
+  by: Operator,
+  id: string,
+): Promise<{ readonly id: string } | Refusal<'unknown'>> =>
+  change(administration, by, { action: 'operator.revoke_token', credential: id }, async () =>
+    (await collections(administration.stores).operatorTokens.remove(id)) ? { id } : { refused: 'unknown' },
+  )

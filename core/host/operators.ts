@@ -1,0 +1,54 @@
+import type { ApiParts } from '../admin-api/api-route.js'
+import { createCursors } from '../admin-api/lists.js'
+import { createRepetitions } from '../admin-api/repetitions.js'
+import { createBearer } from '../http/bearer.js'
+import { createOperatorGuard, type OperatorGuard } from '../http/operator-guard.js'
+import { actedByOperator } from '../operators/operator.js'
+import { createAuthenticateOperator } from '../operators/authenticate.js'
+import { rolesOf } from '../operators/permissions.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+
+/** Returns what the routes of the admin API work on: the deployment as it is in force at each call. */
+export const createApiParts = (get: Resolve): (() => ApiParts) => {
+  const { secrets, repeatableRequests } = get(tokens.collections)
+  const [checked, log] = [get(tokens.checked), get(tokens.log)]
+  const lasting = {
+    stores: get(tokens.stores),
+    clock: get(tokens.clock),
+    audit: get(tokens.audit),
+    unrecorded: (error: Error) => log.error('A change was made, but the audit log has only its beginning', {}, error),
+    cursors: createCursors(secrets),
+    repetitions: createRepetitions(repeatableRequests),
+  }
+  return () => {
+    const now = checked()
+    return { ...lasting, checked: now, config: now.config }
+  }
+}
+
+/** Creates the guard of the routes that need an operator. */
+export const createGuardOfOperators = (get: Resolve): OperatorGuard => {
+  const { operatorTokens } = get(tokens.collections)
+  const [checked, clock, audit, refusals] = [
+    get(tokens.checked),
+    get(tokens.clock),
+    get(tokens.audit),
+    get(tokens.refusals),
+  ]
+  const { token } = get(tokens.config).admin
+  return createOperatorGuard({
+    authenticate: createAuthenticateOperator({
+      ...{ operatorTokens, clock },
+      roles: () => rolesOf(checked().config.operators.roles),
+      hasAdminToken: token === undefined ? () => false : createBearer(token.reveal()),
+    }),
+    clock,
+    async record(request, { operator, permission, route, reason }) {
+      const event = 'operator.refused'
+      const auditFields = { permission, route, method: request.method }
+      if (operator === undefined) return refusals.record(request, { event, why: reason, auditFields })
+      const by = actedByOperator(operator, { via: 'http', address: request.address })
+      await audit.record({ event, request_id: request.requestId, ...auditFields, reason, by })
+    },
+  })
+}

@@ -1,0 +1,40 @@
+import { addressBucket } from '../address-bucket.js'
+import type { ActedBy } from '../observe/acted-by.js'
+import { everyPermission, type Permission } from './permissions.js'
+
+/**
+ * How an operator proved to be one. `local` is a command on the host, or a program that can open the unix socket of
+ * the admin listener; `admin_token` is `admin.token` of the configuration; `link` is a one-time link that a command on
+ * the host printed.
+ */
+export type OperatorProof = 'local' | 'admin_token' | 'token' | 'certificate' | 'oidc' | 'passkey' | 'link'
+
+/** An operator who has authenticated, with the permissions in force for this request. */
+export interface OperatorIdentity {
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly permissions: ReadonlySet<Permission>
+  readonly proof: OperatorProof
+  /** The id of the credential, as the list of operators shows it. Absent for `local` and `admin_token`. */
+  readonly credential?: string
+}
+
+/** Whoever can open the stores of the deployment. */
+export const localOperator: OperatorIdentity = {
+  name: 'local',
+  roles: ['local'],
+  permissions: everyPermission,
+  proof: 'local',
+}
+
+/** Describes the operator of a request for `by` of the audit log. `via` is the part of the listener that was used. */
+export const actedByOperator = (
+  { name, proof, credential }: OperatorIdentity,
+  { via, address }: { readonly via: 'api' | 'console' | 'http'; readonly address: string },
+): ActedBy => ({
+  via,
+  operator: name,
+  proof,
+  ...(credential !== undefined && { credential }),
+  address: addressBucket(address) ?? address,
+})

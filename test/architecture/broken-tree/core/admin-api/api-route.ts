@@ -1,0 +1,2 @@
+// A route of the API knows no store.
+import '../collections/stores.js'

@@ -1,0 +1,2 @@
+// An operator knows no route.
+import '../endpoints/revoke.js'
