@@ -94,6 +94,18 @@ module.exports = {
       'What operators read and change as JSON: it names the schemas, and core/administration does the work.',
     ),
     room(
+      'console',
+      [
+        '^core/(admin-api|administration|checks|operators|interaction)/',
+        '^core/endpoints/(message|admin/admin-endpoint)\\.ts$',
+        '^config/',
+        oauth,
+        ports,
+        observe,
+      ],
+      'What operators see and do in a browser: pages over core/administration, with the lists and refusals of the API.',
+    ),
+    room(
       'key-ceremony',
       ['^core/(administration|collections|modules|tokens)/', '^config/', jose, keys, ports, observe],
       'Keys that people make together: it changes records as an operator does, and prints nothing.',
@@ -293,7 +305,7 @@ module.exports = {
     forbid('no-cycles', {}, { circular: true }),
     forbid(
       'no-orphans',
-      { orphan: true, pathNot: ['^core/(interaction|demo)/assets/', '^(test|bench)/'] },
+      { orphan: true, pathNot: ['^core/(interaction|demo|console)/assets/', '^(test|bench)/'] },
       {},
       'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
     ),
@@ -306,7 +318,7 @@ module.exports = {
         pathNot: [
           '^core/(api|testing)/',
           '^core/storage/(device-codes|max-size-option)\\.ts$',
-          '^core/(interaction|demo)/assets/',
+          '^core/(interaction|demo|console)/assets/',
           '^core/keys/verify-worker\\.js$',
         ],
         reachable: false,

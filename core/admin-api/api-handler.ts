@@ -4,10 +4,10 @@ import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 import type { OperatorHandler } from '../endpoints/admin/admin-endpoint.js'
 import type { EndpointRequest, Reply } from '../endpoints/message.js'
 import { formatPath, type Path } from '../format-path.js'
-import type { AuditLog } from '../observe/audit.js'
 import { actedByOperator, type OperatorIdentity } from '../operators/operator.js'
 import { apiPath, type ApiAnswer, type ApiCall, type ApiParts, type ApiRoute } from './api-route.js'
 import { Problem, problemReply } from './problem.js'
+import { withRequestId } from './with-request-id.js'
 
 const faultsOf = ({ issues }: z.ZodError) =>
   issues.map(({ path, message }) => ({ path: formatPath(path as Path), message }))
@@ -46,11 +46,6 @@ const readIfMatch = ({ conditional }: ApiRoute, request: EndpointRequest): strin
   if (!/^"[\w-]{22}"$/.test(tag)) throw new Problem(412, 'changed_meanwhile', 'If-Match is no ETag of this object.')
   return tag
 }
-
-/** Audit lines of a request have its id. */
-const withRequestId = (audit: AuditLog, requestId: string): AuditLog => ({
-  record: (...events) => audit.record(...events.map((event) => ({ request_id: requestId, ...event }))),
-})
 
 const replyOf = (route: ApiRoute, { data, etag, location }: ApiAnswer<unknown>): Reply => {
   const headers = {

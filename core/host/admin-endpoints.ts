@@ -7,6 +7,11 @@ import type { Handler } from '../endpoints/message.js'
 import { createApiHandler } from '../admin-api/api-handler.js'
 import { apiRoutes, declareApiRoute } from '../admin-api/routes.js'
 import { createHandoffs } from '../interaction/handoffs.js'
+import { createConsoleHandler } from '../console/console-handler.js'
+import { consolePath } from '../console/console-page.js'
+import { loadConsoleAssets } from '../console/documents.js'
+import { consoleRoutes, declareConsoleRoute } from '../console/routes.js'
+import { createAssetEndpoint } from '../endpoints/assets.js'
 import type { Readiness } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
 import { tokens, type Resolve } from './injection-tokens.js'
@@ -23,11 +28,21 @@ export interface ProcessParts {
 
 type Row<Parts> = readonly [declaration: AdminDeclaration, create: (parts: Parts) => OperatorHandler]
 
+/** The files of the console are served by the process that has the listener. */
+const consoleAssetEndpoint = {
+  path: `${consolePath}/assets/{name}`,
+  methods: ['GET'],
+  body: 'none',
+  permission: 'none',
+  limit: 'none',
+} as const satisfies AdminDeclaration
+
 const processRoutes: readonly Row<ProcessParts>[] = [
   [liveEndpoint, () => answerLive],
   [readyEndpoint, ({ readiness }) => createReadyEndpoint(readiness)],
   [metricsEndpoint, ({ metrics }) => createMetricsEndpoint(metrics)],
   [reloadEndpoint, ({ reload }) => reload],
+  [consoleAssetEndpoint, () => createAssetEndpoint(loadConsoleAssets())],
 ]
 
 const handoffAnswers = (get: Resolve) => {
@@ -52,6 +67,10 @@ const serviceRoutes: readonly Row<Resolve>[] = [
   ...apiRoutes.map((route): Row<Resolve> => [
     declareApiRoute(route),
     (get) => createApiHandler(route, get(tokens.apiParts)),
+  ]),
+  ...consoleRoutes.map((route): Row<Resolve> => [
+    declareConsoleRoute(route),
+    (get) => createConsoleHandler(route, get(tokens.console)),
   ]),
 ]
 

@@ -15,6 +15,7 @@ import {
   observeRequests,
   observeShedding,
 } from './instruments/service-metrics.js'
+import { createConsoleErrorPage } from './operators.js'
 import { tokens } from './injection-tokens.js'
 import { openIssuer, type Issuer } from './issuer.js'
 import { openProcess, type HostProcess, type ProcessOptions } from './process.js'
@@ -103,6 +104,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
     clock: process.clock,
     log,
     errorPage: (shown, languages) => errorPageOf(issuer.pages())(shown, languages),
+    adminErrorPage: createConsoleErrorPage(issuer.resolve),
     routes: routes(config.issuer, issuer.endpoints),
     admin: createAdminEndpoints(
       { readiness, metrics, reload: createReloadEndpoint(reload) },

@@ -1,6 +1,7 @@
 import type { InjectionToken } from 'tsyringe'
 import type { Config } from '../../config/schema.js'
 import type { ApiParts } from '../admin-api/api-route.js'
+import type { ConsoleOptions } from '../console/console-handler.js'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
 import type { ShownAttestations } from '../attestation/shown-attestation.js'
@@ -124,4 +125,5 @@ export const tokens = {
   /** Returns what the routes of the admin API work on. */
   apiParts: token<() => ApiParts>('apiParts'),
   operatorGuard: token<OperatorGuard>('operatorGuard'),
+  console: token<ConsoleOptions>('console'),
 } as const

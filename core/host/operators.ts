@@ -1,8 +1,12 @@
 import type { ApiParts } from '../admin-api/api-route.js'
 import { createCursors } from '../admin-api/lists.js'
 import { createRepetitions } from '../admin-api/repetitions.js'
+import type { ConsoleOptions } from '../console/console-handler.js'
+import { createConsoleDocuments, loadConsoleAssets } from '../console/documents.js'
 import { createBearer } from '../http/bearer.js'
+import type { ErrorPage } from '../http/error-response.js'
 import { createOperatorGuard, type OperatorGuard } from '../http/operator-guard.js'
+import { inEnglish } from '../oauth/said.js'
 import { actedByOperator } from '../operators/operator.js'
 import { createAuthenticateOperator } from '../operators/authenticate.js'
 import { rolesOf } from '../operators/permissions.js'
@@ -52,3 +56,27 @@ export const createGuardOfOperators = (get: Resolve): OperatorGuard => {
     },
   })
 }
+
+/** Returns what the pages of the console are made from. */
+export const createConsole = (get: Resolve): ConsoleOptions => {
+  const checked = get(tokens.checked)
+  const base = ''
+  return {
+    parts: get(tokens.apiParts),
+    documents: createConsoleDocuments({
+      ...{ assets: loadConsoleAssets(), base },
+      name: () => new URL(checked().config.issuer).host,
+    }),
+    base,
+  }
+}
+
+/** Returns the error pages of the console, for requests that reach none of its pages. */
+export const createConsoleErrorPage =
+  (get: Resolve): ErrorPage =>
+  ({ status, message, requestId }, { acceptLanguage }) => {
+    const { documents, base } = get(tokens.console)
+    const spoken = documents.for(acceptLanguage)
+    const refused = { status, code: '', message: inEnglish(message), details: {} }
+    return { html: spoken.show(spoken.problem(refused, requestId), { base }), language: spoken.language }
+  }

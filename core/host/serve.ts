@@ -4,7 +4,7 @@ import type { AdminEndpoint } from '../endpoints/admin/admin-endpoint.js'
 import { adminRoutes } from '../http/admin.js'
 import type { OperatorGuard } from '../http/operator-guard.js'
 import { createApp } from '../http/app.js'
-import type { ErrorPage } from '../http/error-response.js'
+import { plainErrorPage, type ErrorPage } from '../http/error-response.js'
 import { createConnectionCertificates, createHeaderCertificates } from '../http/client-certificate.js'
 import type { TraceContexts } from '../http/carry-trace.js'
 import type { RequestObserver } from '../http/request-log.js'
@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly clock: Clock
   readonly log: Log
   readonly errorPage: ErrorPage
+  /** Error pages of the admin listener. The default is one without a style. */
+  readonly adminErrorPage?: ErrorPage
   readonly routes: readonly Route[]
   readonly admin: readonly AdminEndpoint[]
   /** Admits operators. It is absent while the process waits for its stores. */
@@ -94,6 +96,7 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
   const adminApp = createApp({
     ...common,
     ...access.app,
+    errorPage: options.adminErrorPage ?? plainErrorPage,
     routes: adminRoutes(
       options.admin,
       { ...access.credentials, ...(operatorGuard && { operatorGuard }) },

@@ -37,7 +37,7 @@ import { createSignedRequests } from '../tokens/signed-requests.js'
 import { createSignLogoutToken } from '../tokens/logout-token.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections } from '../collections/collections.js'
-import { createApiParts, createGuardOfOperators } from './operators.js'
+import { createApiParts, createConsole, createGuardOfOperators } from './operators.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readPolledCodes, readRefreshTokens } from '../modules/code-readers.js'
 import type { Services } from '../modules/contract.js'
@@ -103,6 +103,7 @@ export const wire = (container: DependencyContainer): void => {
   const provide = providerFor(container)
   wireClients(provide)
   provide(tokens.apiParts, createApiParts)
+  provide(tokens.console, createConsole)
   provide(tokens.operatorGuard, createGuardOfOperators)
   provide(tokens.collections, (get) => collections(get(tokens.stores)))
   provide(tokens.revokedGrants, () => new RecentMap<string, string>(maxRevokedGrants))

@@ -52,11 +52,12 @@ const routeOf = (rows: readonly AdminEndpoint[], answering: (endpoint: AdminEndp
   const [first] = rows as [AdminEndpoint]
   const body = rows.find((endpoint) => endpoint.body !== 'none')?.body ?? 'none'
   const answer: Handler = (request) => (answers.get(request.method) ?? refuse)(request)
-  const { path, problems, encodedIds } = first
+  const { path, problems, encodedIds, errorTitle } = first
   return {
     ...{ path, methods: rows.map(({ methods }) => methods[0]), body, answer },
     ...(problems && { problems }),
     ...(encodedIds && { encodedIds }),
+    ...(errorTitle && { errorTitle }),
   }
 }
 
@@ -88,7 +89,7 @@ const guardOf = (credentials: AdminCredentials): ((endpoint: AdminEndpoint) => H
     const own: OperatorHandler = methods[0] === 'GET' ? endpoint.answer : refusePages(endpoint.answer)
     if (permission === 'none') return (request) => own(request)
     if (permission === 'handoff.answer') return (handoffGuard ?? ownGuard(refused))((request) => own(request))
-    if (!isOwn || endpoint.problems) return asOperator(endpoint, endpoint.answer)
+    if (!isOwn || endpoint.problems || endpoint.errorTitle) return asOperator(endpoint, endpoint.answer)
     return ownGuard(operatorGuard === undefined ? refused : asOperator(endpoint, own))((request) => own(request))
   }
 }

@@ -20,7 +20,7 @@ export type Needed = Permission | 'none' | 'handoff.answer'
  */
 export interface AdminDeclaration<Input = unknown, Output = unknown> extends Pick<
   Declaration,
-  'path' | 'body' | 'problems' | 'encodedIds'
+  'path' | 'body' | 'problems' | 'encodedIds' | 'errorTitle'
 > {
   readonly methods: readonly ['GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']
   readonly permission: Needed

@@ -11,6 +11,8 @@ export interface TemplateOptions {
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
+  /** Views by name. The default is those of the public pages. */
+  readonly views?: ReadonlyMap<string, string>
 }
 
 /** The data of a view, in addition to what every page has. */
@@ -58,8 +60,8 @@ const writeConstants = (template: string, translator: Translator, asset: (name: 
  * reads no files.
  */
 export const compileTemplates = (options: TemplateOptions): ((translator: Translator) => Render) => {
-  const { theme, assets, assetsPath } = options
-  const views = new Map([...readViews(), ...theme.views])
+  const { theme, assets, assetsPath, views: own = readViews() } = options
+  const views = new Map([...own, ...theme.views])
   const find = (name: string): Asset => {
     const found = assets.get(name)
     if (!found) throw new Error(`There is no asset called ${name}.`)

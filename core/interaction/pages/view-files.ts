@@ -4,9 +4,12 @@ import { packageRoot } from '../../package-root.js'
 
 const folder = join(packageRoot, 'core/interaction/views')
 
-/** Reads the views of Signet, by name. */
-export const readViews = (): ReadonlyMap<string, string> =>
-  new Map(readdirSync(folder).map((file) => [basename(file, '.eta'), readFileSync(join(folder, file), 'utf8')]))
+/** Reads the views of a folder, by name. */
+export const readViewsOf = (path: string): ReadonlyMap<string, string> =>
+  new Map(readdirSync(path).map((file) => [basename(file, '.eta'), readFileSync(join(path, file), 'utf8')]))
+
+/** Reads the views of the public pages, by name. */
+export const readViews = (): ReadonlyMap<string, string> => readViewsOf(folder)
 
 /** The names of the views. A deployment may replace each of them. */
 export const replaceableViews = [...readViews().keys()]

@@ -1,0 +1,2 @@
+// A page of the console knows no store.
+import '../collections/stores.js'
