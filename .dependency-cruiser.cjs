@@ -83,8 +83,8 @@ module.exports = {
     room(
       'admin-api',
       [
-        '^core/(administration|checks|operators)/',
-        '^core/endpoints/(message|admin/admin-endpoint)\\.ts$',
+        '^core/(administration|attestation|checks|keys|operators)/',
+        '^core/endpoints/(message|admin/admin-endpoint|admin/reload)\\.ts$',
         '^config/',
         wire,
         oauth,

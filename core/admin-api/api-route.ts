@@ -6,6 +6,7 @@ import type { OperatorIdentity } from '../operators/operator.js'
 import type { Permission } from '../operators/permissions.js'
 import type { Cursors } from './lists.js'
 import type { Repetitions } from './repetitions.js'
+import type { RunningService } from './running-service.js'
 
 /** The path below which all routes of the API are. */
 export const apiPath = '/api/v1'
@@ -42,6 +43,7 @@ export interface ApiDeclaration<Query, Body, Output> {
 export interface ApiParts extends Administration {
   /** The configuration in force, with its modules. */
   readonly checked: CheckedConfiguration
+  readonly running: RunningService
   readonly cursors: Cursors
   readonly repetitions: Repetitions
 }

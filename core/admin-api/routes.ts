@@ -3,9 +3,20 @@ import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
 import { apiPath, defineApiRoute, type ApiRoute } from './api-route.js'
 import { createOpenApi } from './openapi.js'
 import { clientRoutes } from './routes/clients.js'
+import { configurationRoutes } from './routes/configuration.js'
+import { keyRoutes } from './routes/keys.js'
 import { operatorRoutes } from './routes/operators.js'
+import { principalRoutes } from './routes/principals.js'
+import { registrationRoutes } from './routes/registrations.js'
 
-const described: readonly ApiRoute[] = [...clientRoutes, ...operatorRoutes]
+const described: readonly ApiRoute[] = [
+  ...clientRoutes,
+  ...principalRoutes,
+  ...registrationRoutes,
+  ...keyRoutes,
+  ...operatorRoutes,
+  ...configurationRoutes,
+]
 
 /** The description of the API is made once, when it is first asked for. */
 let description: ReturnType<typeof createOpenApi> | undefined

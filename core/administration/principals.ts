@@ -11,6 +11,7 @@ import { openPrincipals } from '../collections/status-lists.js'
 import { principalMigration } from '../collections/store-schemas.js'
 import type { Stores } from '../collections/stores.js'
 import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
+import { etagOf } from './etag.js'
 
 /** Returns the names of a principal for the audit log. */
 export const principalAuditContext = ({
@@ -132,6 +133,36 @@ const createReadPage = async (stores: Stores, subject: string | undefined) => {
     const found = await registry.list(after, pageSize)
     return { found, next: found.at(-1)?.id }
   }
+}
+
+/** An enrolled principal with the id of its record. */
+export type EnrolledPrincipal = PrincipalStatus & Required<Pick<PrincipalStatus, 'enrolment'>> & { readonly id: string }
+
+/** Reads an enrolled principal by the id that the list shows, with its version. Throws `Unavailable`. */
+export const readPrincipal = async (
+  { stores }: Deployment,
+  id: string,
+): Promise<(EnrolledPrincipal & { readonly etag: string }) | undefined> => {
+  const stored = collections(stores)
+  const enrolment = await stored.principals.find(id)
+  if (enrolment === undefined) return undefined
+  const status = await createPrincipalRegistry(stored).find(enrolment.principal)
+  return { ...status, enrolment, id, etag: etagOf(status) }
+}
+
+/** Lists at most `limit` principals after this id: all, or those of one person. Throws `Unavailable`. */
+export const listPrincipalsAfter = async (
+  { stores }: Deployment,
+  {
+    subject,
+    after,
+    limit,
+  }: { readonly subject?: string | undefined; readonly after: string | undefined; readonly limit: number },
+): Promise<readonly (PrincipalStatus & { readonly id: string })[]> => {
+  const registry = createPrincipalRegistry(collections(stores))
+  if (subject === undefined) return registry.list(after, limit)
+  const { found } = await registry.listOwn(subject, after, limit)
+  return found.map(({ enrolment, revokedAt, id }) => ({ id, enrolment, ...(revokedAt !== undefined && { revokedAt }) }))
 }
 
 /** Lists the enrolled principals that match the filter, page by page. Throws `Unavailable`. */

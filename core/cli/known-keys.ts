@@ -1,19 +1,9 @@
 import type { Config } from '../../config/schema.js'
-import { collections } from '../collections/collections.js'
+import { readKnownKeys as readFromStores, type KnownKeys } from '../administration/key-forecast.js'
 import { findMissingStore } from '../collections/stores.js'
-import { readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
-import type { ReplicaReport, SlotRecord } from '../keys/slots/slot.js'
-import { readReports, readSlots } from '../keys/slots/slot-store.js'
 import { Unavailable } from '../unavailable.js'
 import { withStores } from './deployment.js'
 import { printError } from './output.js'
-
-/** The records of keys and slots, as the store had them. */
-export interface KnownKeys {
-  readonly publications: KeyPublications
-  readonly slots: ReadonlyMap<string, SlotRecord>
-  readonly reports: readonly ReplicaReport[]
-}
 
 const none: KnownKeys = { publications: new Map(), slots: new Map(), reports: [] }
 
@@ -21,14 +11,7 @@ const none: KnownKeys = { publications: new Map(), slots: new Map(), reports: []
 export const readKnownKeys = async (config: Config): Promise<KnownKeys> => {
   if ((await findMissingStore(config)) !== undefined) return none
   try {
-    return await withStores(config, async (stores) => {
-      const { publications, keySlots, replicas } = collections(stores)
-      return {
-        publications: await readPublications(publications),
-        slots: await readSlots(keySlots),
-        reports: await readReports(replicas),
-      }
-    })
+    return await withStores(config, readFromStores)
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
     printError(`warning: ${error.component}: ${error.message}: the publication times of the keys are unknown`)

@@ -1,10 +1,13 @@
+import { resolve } from 'node:path'
+import { forecastSlots, planWithSlots } from '../administration/key-forecast.js'
 import { isoTime } from '../clock.js'
+import { loadModules } from '../modules/load-modules.js'
 import { planKeys, type KeyPlan } from '../keys/lifecycle/plan.js'
 import { expandSlots, slotsOf } from '../keys/slots/expand-slots.js'
 import { readDeployment, type DeploymentOptions } from './deployment.js'
 import { readKnownKeys } from './known-keys.js'
 import { heading, print, printError, printJson } from './output.js'
-import { forecastInJson, forecastSlots, planWithSlots, printForecast } from './plan-slots.js'
+import { forecastInJson, printForecast } from './plan-slots.js'
 import { printTable } from './table.js'
 
 export interface PlanKeysOptions extends DeploymentOptions {
@@ -24,7 +27,8 @@ export const printPlan = async (options: PlanKeysOptions): Promise<void> => {
     if (plan.warnings.length > 0) process.exitCode = 1
     return options.json ? printJson(toJson(plan)) : printTables(plan, now)
   }
-  const forecast = await forecastSlots(config, known, { file: options.config, months: options.months }, now)
+  const modules = await loadModules({ plugins: [], signers: config.signers }, resolve(options.config))
+  const forecast = forecastSlots(config, known, { modules, months: options.months }, now)
   const plan = planWithSlots(config, known, forecast, now)
   if (plan.warnings.length > 0 || forecast.slots.some(({ overdue }) => overdue !== undefined)) process.exitCode = 1
   if (options.json) return printJson({ ...toJson(plan), ...forecastInJson(forecast) })

@@ -99,6 +99,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
   )
   const { reload, requestIds } = issuer
   const readiness = openReadiness(process, issuer, disposables)
+  issuer.admit(readiness)
   const listeners = await serve({
     config,
     clock: process.clock,

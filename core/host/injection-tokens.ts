@@ -1,6 +1,7 @@
 import type { InjectionToken } from 'tsyringe'
 import type { Config } from '../../config/schema.js'
 import type { ApiParts } from '../admin-api/api-route.js'
+import type { RunningService } from '../admin-api/running-service.js'
 import type { ConsoleOptions } from '../console/console-handler.js'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
@@ -122,6 +123,8 @@ export const tokens = {
   grants: token<ReadonlyMap<string, GrantHandler>>('grants'),
   clientAuthentication: token<ClientAuthentication>('clientAuthentication'),
   endpoints: token<readonly Endpoint[]>('endpoints'),
+  /** What only this running service knows and can do. It is registered once the service is complete. */
+  running: token<RunningService>('running'),
   /** Returns what the routes of the admin API work on. */
   apiParts: token<() => ApiParts>('apiParts'),
   operatorGuard: token<OperatorGuard>('operatorGuard'),

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { container as root, type DependencyContainer } from 'tsyringe'
 import { ConfigurationError } from '../../config/problems.js'
+import type { RunningService } from '../admin-api/running-service.js'
 import type { Config } from '../../config/schema.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import type { Disposables } from '../disposables.js'
@@ -21,7 +22,7 @@ import type { ClientDirectory } from '../oauth/clients/client.js'
 import { reconcilePairwiseKey } from '../oauth/subjects/pairwise-key.js'
 import { notingSeen } from '../oauth/registration/registered-clients.js'
 import { actedHere } from '../observe/acted-by.js'
-import type { HealthCheck } from '../observe/health.js'
+import type { HealthCheck, Readiness } from '../observe/health.js'
 import { metricsOf } from '../observe/metrics.js'
 import { newRequestIds, type RequestIds } from '../observe/plugin-log.js'
 import { startBackChannel } from './back-channel.js'
@@ -56,6 +57,8 @@ export interface Issuer {
   readonly endpoints: readonly Endpoint[]
   pages(): Pages
   readonly reload: Reload
+  /** Tells the routes of operators whether the process is ready. Call it once, before they are resolved. */
+  admit(readiness: Pick<Readiness, 'report'>): void
   /** Resolves the parts from which routes of the admin listener are made. */
   readonly resolve: Resolve
   readonly requestIds: RequestIds | undefined
@@ -256,6 +259,16 @@ export const openIssuer = async (
     requestIds,
     keyCheck: createKeyCheck(current, proofs),
     reload,
+    admit(readiness) {
+      const { secondFactors } = registries
+      const running: RunningService = {
+        keys: () => current().ring.report(),
+        prove: (signal, signer) => current().ring.probe(signal, signer),
+        readiness: () => readiness.report(),
+        ...{ reload, secondFactors },
+      }
+      container.register(tokens.running, { useValue: running })
+    },
     async begin() {
       startSenders(registries, resolve, () => serving, disposables)
       await recordStart(process, generation, ledger, changes)

@@ -17,6 +17,7 @@ export const createApiParts = (get: Resolve): (() => ApiParts) => {
   const { secrets, repeatableRequests } = get(tokens.collections)
   const [checked, log] = [get(tokens.checked), get(tokens.log)]
   const lasting = {
+    running: get(tokens.running),
     stores: get(tokens.stores),
     clock: get(tokens.clock),
     audit: get(tokens.audit),

@@ -1,0 +1,17 @@
+import type { SecondFactors } from '../administration/enrolments.js'
+import type { Reload } from '../endpoints/admin/reload.js'
+import type { RingReport } from '../keys/ring-report.js'
+import type { KeyProbe } from '../keys/probe-key.js'
+import type { ReadinessReport } from '../observe/health.js'
+
+/** What only a running service knows and can do. With workers it is one of them that answers. */
+export interface RunningService {
+  /** The current state of keys and signers. */
+  readonly keys: () => RingReport
+  /** Signs a probe with every key of a signer, and verifies it with the published key. Never throws. */
+  readonly prove: (signal: AbortSignal, signer: string) => Promise<readonly KeyProbe[]>
+  readonly readiness: () => ReadinessReport
+  readonly reload: Reload
+  /** The second factors of attestation that the plugins contribute. */
+  readonly secondFactors: SecondFactors
+}
