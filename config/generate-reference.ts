@@ -40,6 +40,7 @@ const chapters: Readonly<Record<string, readonly string[]>> = {
   Storage: ['storage'],
   Attestation: ['attestation'],
   'Rate limits': ['rate_limits'],
+  Operators: ['operators'],
   'Logs and audit': ['log', 'audit'],
 }
 

@@ -223,6 +223,12 @@ export const audit = z
       file: text
         .refine((file) => file !== 'stdout', 'write `audit: stdout` to print the audit log')
         .describe('A file of JSON lines. `audit: stdout` prints them and requires `workers: 1`.'),
+      reads: z
+        .boolean()
+        .optional()
+        .describe(
+          'Record also who reads personal data: the event `administration.read`, with the operator and the people.',
+        ),
       timestamp_authority: link
         .optional()
         .describe(

@@ -4,6 +4,7 @@ import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import type { EndpointRequest } from '../endpoints/message.js'
 import type { OperatorIdentity } from '../operators/operator.js'
 import type { Permission } from '../operators/permissions.js'
+import type { PasswordHasher } from '../administration/account-changes.js'
 import type { Cursors } from './lists.js'
 import type { Repetitions } from './repetitions.js'
 import type { RunningService } from './running-service.js'
@@ -46,6 +47,7 @@ export interface ApiParts extends Administration {
   readonly running: RunningService
   readonly cursors: Cursors
   readonly repetitions: Repetitions
+  readonly passwords: PasswordHasher
 }
 
 /** One request, after its checks. */

@@ -62,6 +62,23 @@ interface ListQuery {
   readonly cursor?: string | undefined
 }
 
+/**
+ * Reads the page of a list whose records may be over: `read` returns up to `limit` that are not, and where the next
+ * page begins. Throws `Problem`, `Unavailable`.
+ */
+export const readLivePage = async <Item>(
+  { query, cursors }: { readonly query: ListQuery; readonly cursors: Cursors },
+  name: string,
+  read: (
+    after: string | undefined,
+    limit: number,
+  ) => Promise<{ readonly found: readonly Item[]; readonly next?: string }>,
+): Promise<{ readonly items: readonly Item[]; readonly next_cursor?: string }> => {
+  const { limit, cursor } = query
+  const { found, next } = await read(cursor === undefined ? undefined : await cursors.read(name, cursor), limit)
+  return { items: found, ...(next !== undefined && { next_cursor: await cursors.write(name, next) }) }
+}
+
 /** Reads the page of a list that a request asks for. Throws `Problem`, `Unavailable`. */
 export const readPage = async <Item>(
   { query, cursors }: { readonly query: ListQuery; readonly cursors: Cursors },

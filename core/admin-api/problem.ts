@@ -78,6 +78,15 @@ const refusals: Readonly<Record<string, readonly [status: number, detail: string
   unknown_role: [400, 'There is no such role.'],
   more_than_own: [403, 'Nobody can give a permission that they do not have.'],
   name: [400, 'The name is not one that an operator can have.'],
+  external: [409, 'An external service has this account, and only that can change it.'],
+  taken: [409, 'The configuration has an account with this username.'],
+  username_taken: [409, 'The username is taken.'],
+  subject_taken: [409, 'The subject is taken.'],
+  client: [409, 'There is a client with this id: its tokens would have the same subject.'],
+  factor: [404, 'There is no such object.'],
+  already_revoked: [409, 'The object is revoked already.'],
+  off: [409, 'This deployment does not have this feature: its configuration turns it off.'],
+  disabled: [409, 'The account is disabled.'],
   no_secret: [409, 'The client has no secret.'],
 }
 

@@ -6,11 +6,17 @@ import { clientRoutes } from './routes/clients.js'
 import { configurationRoutes } from './routes/configuration.js'
 import { keyRoutes } from './routes/keys.js'
 import { operatorRoutes } from './routes/operators.js'
+import { peopleActionRoutes } from './routes/people-actions.js'
+import { peopleRecordRoutes } from './routes/people-records.js'
+import { peopleRoutes } from './routes/people.js'
 import { principalRoutes } from './routes/principals.js'
 import { registrationRoutes } from './routes/registrations.js'
 
 const described: readonly ApiRoute[] = [
   ...clientRoutes,
+  ...peopleRoutes,
+  ...peopleActionRoutes,
+  ...peopleRecordRoutes,
   ...principalRoutes,
   ...registrationRoutes,
   ...keyRoutes,

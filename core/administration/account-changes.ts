@@ -6,19 +6,23 @@ import type { AccountRecord, PasswordHasher } from '../interaction/account-direc
 import {
   addAccount as addToStore,
   changePassword,
+  findAccount,
   openAccountStore,
   removeAccount as removeFromStore,
   setConfiguredDisabled,
   setDisabled,
 } from '../interaction/accounts.js'
 import { removeExternalAccount } from '../interaction/external-accounts.js'
-import { updateAccount as updateInStore, type AccountUpdate } from '../interaction/update-account.js'
+import { updateAccount as updateInStore } from '../interaction/update-account.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
-import { findConfiguredAccount, findPerson, type Who } from './accounts.js'
+import { findConfiguredAccount, findPerson, isVersion, personEtag, type AccountVersion, type Who } from './accounts.js'
 import { change, type Administration, type Operator, type Refusal } from './administration.js'
 import { findClient } from './clients.js'
 import { personFactorsIn, reconcileFactors, type FactorsAfter } from './factors.js'
+
+export type { PasswordHasher } from '../interaction/account-directory.js'
+export { isSubject } from '../interaction/accounts.js'
 
 /** `configured`: the account is in the configuration, and only the configuration can change it. */
 export type AccountRefusal = Refusal<'unknown' | 'configured'>
@@ -41,7 +45,7 @@ export interface WrittenAccount extends ChangedAccount {
   readonly warnings: readonly ClaimWarning[]
 }
 
-const warningsOf = (config: Config, claims: JsonObject): readonly ClaimWarning[] => [
+export const warningsOf = (config: Config, claims: JsonObject): readonly ClaimWarning[] => [
   ...findUnreleased(config, claims).map((claim) => ({ claim, message: unreleased })),
   ...findFaultyClaims(claims).map(([claim, message]) => ({ claim, message })),
 ]
@@ -50,7 +54,8 @@ const named = ({ username, sub }: ChangedAccount): ChangedAccount => ({ username
 
 export interface NewAccountInput {
   readonly username: string
-  readonly password: string
+  /** Absent: the person signs in another way, or sets a password with a recovery link. */
+  readonly password?: string | undefined
   readonly hasher: PasswordHasher
   /** The default is a random UUID. */
   readonly sub?: string | undefined
@@ -79,7 +84,7 @@ export const addAccount = async (
   if (isConfiguredAccount(config, { username, sub })) return { refused: 'configured' }
   return change(administration, by, { action: 'account.add', username }, async () => {
     if (sub !== undefined && (await findClient(administration, sub)) !== undefined) return { refused: 'client' }
-    const added = { username, password, claims, ...(sub !== undefined && { sub }) }
+    const added = { username, claims, ...(password !== undefined && { password }), ...(sub !== undefined && { sub }) }
     const result = await addToStore(openAccountStore(stores.records), hasher, added)
     if (result.outcome === 'invalid') return { refused: 'invalid', reason: result.reason }
     if (result.outcome !== 'added') return { refused: result.outcome }
@@ -107,14 +112,16 @@ export type RemovedPerson =
 const removeStored = async (
   administration: Administration,
   by: Operator,
-  username: string,
-): Promise<ChangedAccount | AccountRefusal> => {
+  { username, ...which }: Pick<AccountVersion, 'ifMatch'> & { readonly username: string; readonly sub?: string },
+): Promise<ChangedAccount | AccountRefusal | Refusal<'changed_meanwhile'>> => {
   const { config, stores, clock } = administration
   if (findConfiguredAccount(config, username) !== undefined) return { refused: 'configured' }
   return change(administration, by, { action: 'account.remove', username }, async () => {
     const end = endSubjectIn(stores, config, clock)
-    const account = await removeFromStore(openAccountStore(stores.records), username, end)
-    if (account === undefined) return { refused: 'unknown' }
+    const store = openAccountStore(stores.records)
+    const account = await removeFromStore(store, username, end, isVersion(which))
+    if (account === undefined)
+      return { refused: (await findAccount(store, username)) === undefined ? 'unknown' : 'changed_meanwhile' }
     // The factors are removed after the account, so a sign-in with one of them no longer finds it.
     await personFactorsIn(stores, clock).removeAll(account.sub)
     return named(account)
@@ -148,19 +155,30 @@ const removeElsewhere = (
 export const removeAccount = async (
   administration: Administration,
   by: Operator,
-  who: Who,
-): Promise<RemovedPerson | AccountRefusal> => {
-  if (who.sub === undefined) return removeStored(administration, by, who.username)
+  { ifMatch, ...who }: Who & Pick<AccountVersion, 'ifMatch'>,
+): Promise<RemovedPerson | AccountRefusal | Refusal<'changed_meanwhile'>> => {
+  if (who.sub === undefined) return removeStored(administration, by, { username: who.username, ifMatch })
   const known = await findPerson(administration, who)
   if ('refused' in known) return known
   if (known.source === 'configuration') return { refused: 'configured' }
-  if (known.source === 'store' && known.username !== undefined) return removeStored(administration, by, known.username)
+  if (known.source === 'store' && known.username !== undefined)
+    return removeStored(administration, by, { username: known.username, sub: who.sub, ifMatch })
+  if (ifMatch !== undefined && personEtag(known) !== ifMatch) return { refused: 'changed_meanwhile' }
   return removeElsewhere(administration, by, { sub: who.sub, isKnown: known.source === 'external' })
 }
 
 /** An account that was changed, and the other factors that its person can sign in with. */
 export interface ReconciledAccount extends ChangedAccount {
   readonly factors: FactorsAfter
+}
+
+export interface NewPassword {
+  readonly username: string
+  /** The account with this username must have this subject, if it is given. */
+  readonly sub?: string | undefined
+  readonly password: string
+  readonly hasher: PasswordHasher
+  readonly removeFactors: boolean
 }
 
 /**
@@ -170,18 +188,18 @@ export interface ReconciledAccount extends ChangedAccount {
 export const setPassword = async (
   administration: Administration,
   by: Operator,
-  {
-    username,
-    password,
-    hasher,
-    removeFactors,
-  }: Pick<NewAccountInput, 'username' | 'password' | 'hasher'> & { readonly removeFactors: boolean },
+  { username, password, hasher, removeFactors, ...which }: NewPassword,
 ): Promise<ReconciledAccount | AccountRefusal | InvalidAccount> => {
   const { config, stores, clock } = administration
   if (findConfiguredAccount(config, username) !== undefined) return { refused: 'configured' }
   return change(administration, by, { action: 'account.set_password', username }, async (note) => {
     const end = endSubjectIn(stores, config, clock)
-    const changed = await changePassword(openAccountStore(stores.records), hasher, { username, password }, end)
+    const changed = await changePassword(
+      openAccountStore(stores.records),
+      hasher,
+      { username, password, isMeant: isVersion(which) },
+      end,
+    )
     if (changed.outcome === 'unknown') return { refused: 'unknown' }
     if (changed.outcome === 'invalid') return { refused: 'invalid', reason: changed.reason }
     const { sub } = changed.account
@@ -197,7 +215,7 @@ export const setPassword = async (
 export const setAccountDisabled = (
   administration: Administration,
   by: Operator,
-  { username, disabled }: { readonly username: string; readonly disabled: boolean },
+  { username, sub, disabled }: { readonly username: string; readonly sub?: string; readonly disabled: boolean },
 ): Promise<ReconciledAccount | Refusal<'unknown'>> => {
   const { config, stores, clock } = administration
   const what = { action: disabled ? 'account.disable' : 'account.enable', username }
@@ -206,11 +224,19 @@ export const setAccountDisabled = (
     const store = openAccountStore(stores.records)
     const configured = findConfiguredAccount(config, username)
     if (configured !== undefined) await setConfiguredDisabled(store, configured.sub, disabled, end)
-    const account = configured ?? (await setDisabled(store, username, disabled, end))
+    const account = configured ?? (await setDisabled(store, { username, disabled, isMeant: isVersion({ sub }) }, end))
     if (account === undefined) return { refused: 'unknown' }
     const factors = await reconcileFactors(administration, by, { sub: account.sub, remove: false }, note)
     return { ...named(account), factors }
   })
+}
+
+export interface AccountUpdate {
+  /** These claims are added, or replace existing ones. */
+  readonly claims: JsonObject
+  /** These claims are removed. */
+  readonly unset: readonly string[]
+  readonly username?: string
 }
 
 /** Checks an update on its own. `empty`: it changes nothing; `both`: it sets and unsets the same claim. */
@@ -248,7 +274,13 @@ export const updateAccount = async (
     ...(next !== undefined && { new_username: next }),
   }
   return change(administration, by, what, async () => {
-    const result = await updateInStore(openAccountStore(stores.records), username, update)
+    const result = await updateInStore(openAccountStore(stores.records), username, {
+      claims: (before) => ({
+        ...Object.fromEntries(Object.entries(before).filter(([name]) => !unset.includes(name))),
+        ...claims,
+      }),
+      username: next,
+    })
     if (result.outcome === 'invalid') return { refused: 'invalid', reason: result.reason }
     if (result.outcome !== 'updated') return { refused: result.outcome }
     return { ...named(result.account), warnings: warningsOf(config, claims) }

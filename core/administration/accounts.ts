@@ -4,14 +4,21 @@ import type { AccountRecord } from '../interaction/account-directory.js'
 import {
   configuredAccountId,
   findAccount,
+  isSubject,
   listAccounts as listStoredAccounts,
   openAccountStore,
   type AccountStore,
 } from '../interaction/accounts.js'
-import { findExternalAccount, listExternalAccounts, type ExternalAccount } from '../interaction/external-accounts.js'
+import {
+  findExternalAccount,
+  listExternalAccounts,
+  pageExternalAccounts,
+  type ExternalAccount,
+} from '../interaction/external-accounts.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
 import { listAll, type Deployment, type Refusal } from './administration.js'
+import { etagOf } from './etag.js'
 
 /** Names a person: an account by its username, or any person by `sub`, whichever method signs that person in. */
 export type Who =
@@ -29,6 +36,22 @@ export interface FoundPerson {
   readonly disabled?: boolean
   readonly claims: JsonObject
 }
+
+/** The version of a person's account, as far as operators see and change it. */
+export const personEtag = ({ sub, username, source, method, disabled = false, claims }: FoundPerson): string =>
+  etagOf({ sub, username, source, method, disabled, claims })
+
+/** An account of the store that must be this person's, and of the version that was read. */
+export interface AccountVersion {
+  readonly sub?: string | undefined
+  readonly ifMatch?: string | undefined
+}
+
+export const isVersion =
+  ({ sub, ifMatch }: AccountVersion) =>
+  (account: AccountRecord): boolean =>
+    (sub === undefined || account.sub === sub) &&
+    (ifMatch === undefined || personEtag(accountPerson(account, 'store')) === ifMatch)
 
 /** Returns the account of the configuration with this username, which the store cannot change. */
 export const findConfiguredAccount = (
@@ -82,7 +105,61 @@ export const listAccounts = async (
   return people.filter((one) => method === undefined || one.method === method)
 }
 
+/** A person in the list of all, whose order is that of `position`. */
+export interface PersonInList extends FoundPerson {
+  readonly position: string
+}
+
+const sources = ['configuration', 'store', 'external'] as const
+
+/** Lists at most `limit` people of one source after the name or subject `after`. */
+const pageOf = async (
+  { config, stores }: Deployment,
+  source: AccountSource,
+  after: string | undefined,
+  limit: number,
+): Promise<readonly FoundPerson[]> => {
+  const store = openAccountStore(stores.records)
+  if (source === 'store')
+    return (await listStoredAccounts(store, after, limit)).map((account) => accountPerson(account, 'store'))
+  if (source === 'external')
+    return (await pageExternalAccounts(collections(stores).externalAccounts, after, limit)).map(externalPerson)
+  const configured = config.accounts
+    .filter(({ sub }) => after === undefined || sub > after)
+    .toSorted((one, other) => (one.sub < other.sub ? -1 : 1))
+    .slice(0, limit)
+  return Promise.all(configured.map((account) => configuredPerson(store, account)))
+}
+
+/**
+ * Lists at most `limit` people after a position: those of the configuration, then those of the store in the order of
+ * their usernames, then those who sign in elsewhere. `source`: only these. Throws `Unavailable`.
+ */
+export const listPeopleAfter = async (
+  deployment: Deployment,
+  { source, after }: { readonly source?: AccountSource | undefined; readonly after?: string | undefined },
+  limit: number,
+): Promise<readonly PersonInList[]> => {
+  const [reached, last] =
+    after === undefined ? [] : [after.slice(0, after.indexOf(':')), after.slice(after.indexOf(':') + 1)]
+  const found: PersonInList[] = []
+  const wanted = sources.filter((one) => source === undefined || one === source)
+  for (const one of wanted.slice(
+    Math.max(
+      wanted.findIndex((name) => name === reached),
+      0,
+    ),
+  )) {
+    const page = await pageOf(deployment, one, one === reached ? last : undefined, limit - found.length)
+    for (const person of page)
+      found.push({ ...person, position: `${one}:${one === 'store' ? (person.username ?? '') : person.sub}` })
+    if (found.length >= limit) break
+  }
+  return found
+}
+
 const findBySub = async ({ config, stores }: Deployment, sub: string): Promise<FoundPerson> => {
+  if (!isSubject(sub)) return { sub, claims: {} }
   const configured = config.accounts.find((account) => account.sub === sub)
   const store = openAccountStore(stores.records)
   if (configured !== undefined) return configuredPerson(store, configured)

@@ -2,6 +2,8 @@ import { personalRecordsIn } from '../collections/person-records.js'
 import type { Consent } from '../interaction/consent.js'
 import { change, type Administration, type Operator, type Refusal, type TimedDeployment } from './administration.js'
 
+export type { Consent } from '../interaction/consent.js'
+
 /** Lists the remembered consents of a person. Throws `Unavailable`. */
 export const listConsents = ({ config, stores, clock }: TimedDeployment, sub: string): Promise<readonly Consent[]> =>
   personalRecordsIn(stores, config, clock).listConsents(sub)

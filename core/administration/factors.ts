@@ -64,13 +64,18 @@ export const listFactors = (
   by: Operator,
   who: Who,
 ): Promise<readonly ListedFactor[] | Refusal<'unknown'>> => {
-  const { stores, clock } = administration
   return change(administration, by, { action: 'account.list_factors', ...whose(who) }, async () => {
     const person = await findPerson(administration, who)
     if ('refused' in person) return person
-    return (await personFactorsIn(stores, clock).list(person.sub)).map(listed)
+    return factorsOf(administration, person.sub)
   })
 }
+
+/** The factors of a person, for a caller that records what it reads. Throws `Unavailable`. */
+export const factorsOf = async (
+  { stores, clock }: Pick<Administration, 'stores' | 'clock'>,
+  sub: string,
+): Promise<readonly ListedFactor[]> => (await personFactorsIn(stores, clock).list(sub)).map(listed)
 
 /** Removes a factor of a person. `factor`: the person has none with this id. Throws `Unavailable`. */
 export const removeFactor = (

@@ -1,12 +1,32 @@
 import { collections } from '../collections/collections.js'
 import { personalRecordsIn } from '../collections/person-records.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
-import { hasGrantEntry, type GrantEntry } from '../oauth/grants/grant-index.js'
+import { grantEntryId, hasGrantEntry, type GrantEntry } from '../oauth/grants/grant-index.js'
 import { change, type Administration, type Operator, type Refusal, type TimedDeployment } from './administration.js'
+
+export type { GrantEntry } from '../oauth/grants/grant-index.js'
 
 /** Lists the grants of a person. Throws `Unavailable`. */
 export const listGrants = ({ config, stores, clock }: TimedDeployment, sub: string): Promise<readonly GrantEntry[]> =>
   personalRecordsIn(stores, config, clock).listGrants(sub)
+
+const isGrantId = (text: string): boolean => /^[\w-]{1,128}$/.test(text)
+
+/** Ends a grant of a person with all its tokens. `unknown`: the person has no such grant. Throws `Unavailable`. */
+export const revokeGrantOf = async (
+  administration: Administration,
+  by: Operator,
+  { sub, grant_id }: { readonly sub: string; readonly grant_id: string },
+): Promise<{ readonly grant_id: string } | Refusal<'unknown'>> => {
+  if (!isGrantId(grant_id)) return { refused: 'unknown' }
+  const { config, stores, clock } = administration
+  return change(administration, by, { action: 'grant.revoke', sub, grant_id }, async () => {
+    const entry = await collections(stores).grantIndex.find(grantEntryId({ subject: sub, grantId: grant_id }))
+    if (entry === undefined) return { refused: 'unknown' }
+    await personalRecordsIn(stores, config, clock).revokeGrants([entry])
+    return { grant_id }
+  })
+}
 
 /**
  * Ends a grant with all its tokens, as `/revoke` does with a refresh token, by the id in the audit log. `isKnown` is
@@ -17,7 +37,7 @@ export const revokeGrant = async (
   by: Operator,
   grant_id: string,
 ): Promise<{ readonly isKnown: boolean } | Refusal<'malformed'>> => {
-  if (!/^[\w-]{1,128}$/.test(grant_id)) return { refused: 'malformed' }
+  if (!isGrantId(grant_id)) return { refused: 'malformed' }
   const { config, stores } = administration
   return change(administration, by, { action: 'grant.revoke', grant_id }, async () => {
     const { revocations, grantIndex } = collections(stores)

@@ -186,3 +186,25 @@ export async function* listPrincipals(
     if (last === undefined) return
   }
 }
+
+/** Ends the enrolment of everything that a person has enrolled. Returns how many there were. Throws `Unavailable`. */
+export const releaseDevicesOf = async (administration: Administration, subject: string): Promise<number> => {
+  const registry = registryOf(administration)
+  let released = 0
+  for await (const { enrolment } of listPrincipals(administration, { subject }))
+    if (await registry.release(enrolment.principal)) released++
+  return released
+}
+
+/** Revokes a device of a person by its id in the list. `unknown`: the person has no such device. Throws `Unavailable`. */
+export const revokeDeviceOf = async (
+  administration: Administration,
+  by: Operator,
+  { sub, id }: { readonly sub: string; readonly id: string },
+): Promise<NotRevoked | undefined> => {
+  if (!/^[\w-]{1,64}$/.test(id)) return { refused: 'unknown' }
+  const enrolment = await collections(administration.stores).principals.find(id)
+  if (enrolment?.principal.subject !== sub) return { refused: 'unknown' }
+  const [refusal] = await revokePrincipals(administration, by, [enrolment.principal])
+  return refusal
+}

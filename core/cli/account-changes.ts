@@ -23,6 +23,7 @@ import { counted, whoOf, type WhoOptions } from './person.js'
 const refusals = {
   configured: 'This account is in the configuration: change it there, and reload.',
   unknown: 'There is no such account in the store.',
+  changed_meanwhile: 'The account was changed meanwhile. Repeat the command.',
 } as const
 
 /** Implements `signet accounts remove`. */

@@ -2,7 +2,7 @@ import { isLoopbackHost } from '../../config/fields.js'
 import type { Config } from '../../config/schema.js'
 import type { Principal } from '../attestation/ports.js'
 import { clientCredentialsCommand, type DemoPage } from './page.js'
-import type { NewAccount } from '../interaction/accounts.js'
+import type { ConfiguredNewAccount } from '../interaction/configured-accounts.js'
 import type { Client } from '../oauth/clients/client.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../oauth/grants/device-code.js'
@@ -12,7 +12,7 @@ import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 /** Clients and an account for trying the service. They live in memory, for as long as the process. */
 export interface Demo {
   readonly clients: readonly Client[]
-  readonly accounts: readonly (NewAccount & { readonly sub: string })[]
+  readonly accounts: readonly ConfiguredNewAccount[]
   /** The data that the page on `/` shows and signs in with. */
   readonly page: DemoPage
   /** A command that gets a token. */

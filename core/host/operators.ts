@@ -24,6 +24,7 @@ export const createApiParts = (get: Resolve): (() => ApiParts) => {
     unrecorded: (error: Error) => log.error('A change was made, but the audit log has only its beginning', {}, error),
     cursors: createCursors(secrets),
     repetitions: createRepetitions(repeatableRequests),
+    passwords: get(tokens.passwords),
   }
   return () => {
     const now = checked()

@@ -98,7 +98,7 @@ const changeRecord = (
   accounts: AccountStore['accounts'],
   name: string,
   change: Partial<AccountRecord>,
-  isMeant: (account: AccountRecord) => boolean = () => true,
+  isMeant: IsMeant = () => true,
 ): Promise<AccountRecord | undefined> =>
   accounts.update<AccountRecord | undefined>(name, (current) => {
     if (current === undefined || !isMeant(current)) return { result: undefined }
@@ -108,40 +108,12 @@ const changeRecord = (
 
 export interface NewAccount {
   readonly username: string
-  readonly password: string
+  /** Absent: nobody can sign in with a password, until one is set. */
+  readonly password?: string
   /** The default is a random UUID. */
   readonly sub?: string
   readonly claims?: JsonObject
   readonly disabled?: boolean
-}
-
-/**
- * Returns the accounts of the configuration in order, with their passwords hashed. `inForce` has hashes by subject,
- * which are kept where they match. Throws an `Error` that names the entry when a username or subject is unusable or
- * appears twice.
- */
-export const staticAccounts = async (
-  configured: readonly (NewAccount & { readonly sub: string })[],
-  hasher: PasswordHasher,
-  inForce: ReadonlyMap<string, Pick<AccountRecord, 'password_hash'>> = new Map(),
-): Promise<readonly AccountRecord[]> => {
-  const seen = new Set<string>()
-  const records: AccountRecord[] = []
-  for (const [index, account] of configured.entries()) {
-    const name = canonicalUsername(account.username)
-    if (name === undefined || seen.has(`username ${name}`)) {
-      throw new Error(`accounts[${index}].username: ${name === undefined ? 'not a username' : 'comes twice'}`)
-    }
-    if (!isSubject(account.sub) || seen.has(`sub ${account.sub}`)) {
-      throw new Error(`accounts[${index}].sub: ${isSubject(account.sub) ? 'comes twice' : subjectRule}`)
-    }
-    seen.add(`username ${name}`).add(`sub ${account.sub}`)
-    const known = inForce.get(account.sub)?.password_hash
-    const fits = known !== undefined && (await hasher.verify(account.password, known))
-    const record = fits ? withHash(account, account.sub, known) : await toRecord(account, account.sub, hasher)
-    records.push({ ...record, fixed: true })
-  }
-  return records
 }
 
 export type AccountAddition =
@@ -164,9 +136,19 @@ export const addAccount = async (
   const sub = added.sub ?? randomUUID()
   if (username === undefined || hasUnseen(added.username)) return invalid(usernameRule)
   if (!isSubject(sub)) return invalid(`The subject is not valid: ${subjectRule}.`)
-  const fault = findPasswordFault(added.password, username)
+  const fault = added.password === undefined ? undefined : findPasswordFault(added.password, username)
   if (fault !== undefined) return invalid(`The password ${fault.text}.`)
   const account = await toRecord(added, sub, hasher)
+  return await addRecord(store, username, account)
+}
+
+/** Stores a new account under its canonical username, unless its username or subject is taken. Throws `Unavailable`. */
+export const addRecord = async (
+  store: AccountStore,
+  username: string,
+  account: AccountRecord,
+): Promise<Exclude<AccountAddition, { readonly outcome: 'invalid' }>> => {
+  const { sub } = account
   if (!(await store.subjects.put(sub, { username }, { ttlSeconds: claimSeconds, onlyIfAbsent: true }))) {
     return { outcome: 'subject_taken' }
   }
@@ -178,23 +160,34 @@ export const addAccount = async (
   return { outcome: 'added', account }
 }
 
+/** Tells whether an account is the one to change, in one atomic step with the change. */
+export type IsMeant = (account: AccountRecord) => boolean
+
 /**
  * Removes an account from the store. Its subject stops working at once, and what it had stays ended if an account
- * gets it again. Returns the account, or undefined when there was none. Throws `Unavailable`.
+ * gets it again. Returns the account, or undefined when there was none or not the one that is meant. Throws `Unavailable`.
  */
 export const removeAccount = async (
   store: AccountStore,
   username: string,
   end: EndSubject,
+  isMeant?: IsMeant,
 ): Promise<AccountRecord | undefined> => {
-  const found = await findAccount(store, username)
-  if (found === undefined) return undefined
-  const { name, account } = found
+  const name = canonicalUsername(username)
+  // Disabling comes first, in one step with the check, so that whatever interrupts the rest leaves no sign-in open.
+  const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { disabled: true }, isMeant)
+  if (name === undefined || account === undefined) return undefined
   const entry = await store.subjects.find(account.sub)
   if (entry?.username === name) await store.subjects.remove(account.sub)
   const removed = await store.accounts.remove(name)
   await end(account.sub)
   return removed ? account : undefined
+}
+
+export interface PasswordInput {
+  readonly username: string
+  readonly password: string
+  readonly isMeant?: IsMeant
 }
 
 export type PasswordChange =
@@ -207,18 +200,24 @@ export type PasswordChange =
 export const changePassword = async (
   store: AccountStore,
   hasher: PasswordHasher,
-  { username, password }: Pick<NewAccount, 'username' | 'password'>,
+  { username, password, isMeant }: PasswordInput,
   end: EndSubject,
 ): Promise<PasswordChange> => {
   const fault = findPasswordFault(password, username)
   if (fault !== undefined) return { outcome: 'invalid', reason: `The password ${fault.text}.` }
   const password_hash = await hasher.hash(password)
   const name = canonicalUsername(username)
-  const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { password_hash })
+  const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { password_hash }, isMeant)
   if (account === undefined) return { outcome: 'unknown' }
   // Access ends after the change, so that no sign-in with the old password in between survives.
   await end(account.sub)
   return { outcome: 'changed', account }
+}
+
+export interface DisabledInput {
+  readonly username: string
+  readonly disabled: boolean
+  readonly isMeant?: IsMeant
 }
 
 /**
@@ -227,12 +226,11 @@ export const changePassword = async (
  */
 export const setDisabled = async (
   store: AccountStore,
-  username: string,
-  disabled: boolean,
+  { username, disabled, isMeant }: DisabledInput,
   end: EndSubject,
 ): Promise<AccountRecord | undefined> => {
   const name = canonicalUsername(username)
-  const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { disabled })
+  const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { disabled }, isMeant)
   if (account !== undefined && disabled) await end(account.sub)
   return account
 }
@@ -259,15 +257,18 @@ export const listAccounts = async (
 
 export const usernameRule = 'A username has 1 to 256 characters, and none that nobody sees.'
 
-const subjectRule = 'a subject has 1 to 255 printable ASCII characters'
+export const subjectRule = 'a subject has 1 to 255 printable ASCII characters'
 
 /** OIDC Core §2 defines what a `sub` may be. */
-const isSubject = (subject: string): boolean => /^[\x21-\x7e]{1,255}$/.test(subject)
+export const isSubject = (subject: string): boolean => /^[\x21-\x7e]{1,255}$/.test(subject)
 
-const toRecord = async (account: NewAccount, sub: string, hasher: PasswordHasher): Promise<AccountRecord> =>
-  withHash(account, sub, await hasher.hash(account.password))
+/** Verifies no password. */
+export const noPassword = ''
 
-const withHash = (account: NewAccount, sub: string, password_hash: string): AccountRecord => ({
+export const toRecord = async (account: NewAccount, sub: string, hasher: PasswordHasher): Promise<AccountRecord> =>
+  withHash(account, sub, account.password === undefined ? noPassword : await hasher.hash(account.password))
+
+export const withHash = (account: Omit<NewAccount, 'password'>, sub: string, password_hash: string): AccountRecord => ({
   username: account.username.normalize('NFC').trim(),
   sub,
   password_hash,

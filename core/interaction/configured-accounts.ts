@@ -1,13 +1,56 @@
-import type { AccountRecord } from './account-directory.js'
-import { configuredAccountId, type AccountStore, type ConfiguredAccount } from './accounts.js'
+import type { AccountRecord, PasswordHasher } from './account-directory.js'
+import {
+  configuredAccountId,
+  isSubject,
+  noPassword,
+  subjectRule,
+  toRecord,
+  withHash,
+  type AccountStore,
+  type ConfiguredAccount,
+  type NewAccount,
+} from './accounts.js'
+import { canonicalUsername } from './username.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { EndSubject } from '../oauth/subjects/subject-end.js'
 
+/** An account as the configuration has it. */
+export interface ConfiguredNewAccount extends NewAccount {
+  readonly sub: string
+  readonly password: string
+}
+
+/**
+ * Returns the accounts of the configuration in order, with their passwords hashed. `inForce` has hashes by subject,
+ * which are kept where they match. Throws an `Error` that names the entry when a username or subject is unusable or
+ * appears twice.
+ */
+export const staticAccounts = async (
+  configured: readonly ConfiguredNewAccount[],
+  hasher: PasswordHasher,
+  inForce: ReadonlyMap<string, Pick<AccountRecord, 'password_hash'>> = new Map(),
+): Promise<readonly AccountRecord[]> => {
+  const seen = new Set<string>()
+  const records: AccountRecord[] = []
+  for (const [index, account] of configured.entries()) {
+    const name = canonicalUsername(account.username)
+    if (name === undefined || seen.has(`username ${name}`)) {
+      throw new Error(`accounts[${index}].username: ${name === undefined ? 'not a username' : 'comes twice'}`)
+    }
+    if (!isSubject(account.sub) || seen.has(`sub ${account.sub}`)) {
+      throw new Error(`accounts[${index}].sub: ${isSubject(account.sub) ? 'comes twice' : subjectRule}`)
+    }
+    seen.add(`username ${name}`).add(`sub ${account.sub}`)
+    const known = inForce.get(account.sub)?.password_hash
+    const fits = known !== undefined && (await hasher.verify(account.password, known))
+    const record = fits ? withHash(account, account.sub, known) : await toRecord(account, account.sub, hasher)
+    records.push({ ...record, fixed: true })
+  }
+  return records
+}
+
 /** The stored records of the accounts of configurations, by subject. */
 export type InForce = ReadonlyMap<string, ConfiguredAccount>
-
-/** Matches no password: the account has left the configuration. */
-const noPassword = ''
 
 /** Throws `Unavailable`. */
 export const readInForce = async ({ configured }: Pick<AccountStore, 'configured'>): Promise<InForce> => {

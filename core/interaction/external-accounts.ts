@@ -37,7 +37,8 @@ export interface ExternalAccounts {
   findByName(method: string, name: string): Promise<string | undefined>
 }
 
-const accountId = (subject: string): string => `subject.${hashOpaqueToken(subject)}`
+const accountPrefix = 'subject.'
+const accountId = (subject: string): string => `${accountPrefix}${hashOpaqueToken(subject)}`
 const nameId = (method: string, name: string): string => `name.${method}.${hashOpaqueToken(name)}`
 
 /** `warnOf` receives the claims that a method delivers. */
@@ -92,8 +93,21 @@ export const listExternalAccounts = async (
   store: RecordStore<ExternalAccount>,
 ): Promise<readonly ExternalAccount[]> => {
   const all: ExternalAccount[] = []
-  for await (const { record } of recordsBelow(store, 'subject.')) all.push(record)
+  for await (const { record } of recordsBelow(store, accountPrefix)) all.push(record)
   return all
+}
+
+/**
+ * Lists at most `limit` of them in the order of their records, starting after the subject `after`. Throws
+ * `Unavailable`.
+ */
+export const pageExternalAccounts = async (
+  store: RecordStore<ExternalAccount>,
+  after: string | undefined,
+  limit: number,
+): Promise<readonly ExternalAccount[]> => {
+  const page = await store.list(after === undefined ? accountPrefix : accountId(after), limit)
+  return page.flatMap(({ id, record }) => (id.startsWith(accountPrefix) ? [record] : []))
 }
 
 /**

@@ -42,6 +42,8 @@ interface PersonalSessions {
 interface PersonalGrants {
   /** Lists the valid grants of a person, or only those to the client `clientId`. */
   listGrants(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
+  /** Lists at most this many of them, starting at `after`, the `next` of the previous page. */
+  pageGrants(subject: string, after: string | undefined, most: number): Promise<PersonalPage<GrantEntry>>
   /**
    * Lists at most this many clients that have access, starting at `after`. A client of a person with more than 500
    * grants may be on more than one page.
@@ -70,6 +72,8 @@ interface PersonalConsents {
   withdrawConsent(subject: string, clientId: string): Promise<Consent | undefined>
   /** Lists the remembered consents of a person, or only that of the client `clientId`. */
   listConsents(subject: string, clientId?: string): Promise<readonly Consent[]>
+  /** Lists at most this many of them, starting at `after`, the `next` of the previous page. */
+  pageConsents(subject: string, after: string | undefined, most: number): Promise<PersonalPage<Consent>>
   removeConsents(all: readonly Consent[]): Promise<void>
 }
 
@@ -83,6 +87,25 @@ const filterLive = async <T>(all: readonly T[], isLive: (one: T) => Promise<bool
 
 /** The most reads of the store for one page, in case none of the results is valid. */
 const mostReads = 20
+
+/** Reads at most `most` valid records of a subject, starting at `after`. */
+const pageLive = async <T>(
+  store: RecordStore<T>,
+  subject: string,
+  { after, most }: { readonly after: string | undefined; readonly most: number },
+  filter: (all: readonly T[]) => Promise<readonly T[]>,
+): Promise<PersonalPage<T>> => {
+  const found: T[] = []
+  let next = after
+  for (let reads = 0; reads < mostReads; reads++) {
+    const { entries, more } = await pageSubjectRecords(store, subject, next, most - found.length)
+    found.push(...(await filter(entries.map(({ record }) => record))))
+    next = entries.at(-1)?.name
+    if (!more) return { found }
+    if (found.length >= most) break
+  }
+  return { found, ...(next !== undefined && { next }) }
+}
 
 const createPersonalSessions = (options: PersonalRecordsOptions): PersonalSessions => {
   const { sessions, sessionIndex, grantIndex, revocations } = options
@@ -111,17 +134,7 @@ const createPersonalSessions = (options: PersonalRecordsOptions): PersonalSessio
     },
     async pageSessions(subject, after, most) {
       const isLive = await findLive(subject)
-      const found: SessionEntry[] = []
-      let next = after
-      for (let reads = 0; reads < mostReads; reads++) {
-        const { entries, more } = await pageSubjectRecords(sessionIndex, subject, next, most - found.length)
-        const all = entries.map(({ record }) => record)
-        found.push(...(await filterLive(all, isLive)))
-        next = entries.at(-1)?.name
-        if (!more) return { found }
-        if (found.length >= most) break
-      }
-      return { found, ...(next !== undefined && { next }) }
+      return pageLive(sessionIndex, subject, { after, most }, (all) => filterLive(all, isLive))
     },
     async endSessions(subject, entries, kept) {
       const others = entries.filter(({ sid }) => sid !== kept)
@@ -177,6 +190,8 @@ const createPersonalGrants = (options: PersonalRecordsOptions): PersonalGrants =
 
   return {
     listGrants,
+    pageGrants: (subject, after, most) =>
+      pageLive(grantIndex, subject, { after, most }, (all) => filterGood(subject, all)),
     pageAccess: createPageAccess({ grantIndex, consents, filterGood }),
     revokeGrants: (entries) => revokeGrantEntries(grants, entries),
     endGrantsOf,
@@ -198,6 +213,11 @@ const createPersonalConsents = ({ consents }: PersonalRecordsOptions): PersonalC
   async listConsents(subject, clientId) {
     const all = await listSubjectRecords(consents, subject)
     return all.filter((consent) => clientId === undefined || consent.clientId === clientId)
+  },
+  async pageConsents(subject, after, most) {
+    const { entries, more } = await pageSubjectRecords(consents, subject, after, most)
+    const next = entries.at(-1)?.name
+    return { found: entries.map(({ record }) => record), ...(more && next !== undefined && { next }) }
   },
   async removeConsents(all) {
     for (const { subject, clientId } of all) await consents.remove(consentId(subject, clientId))

@@ -2,15 +2,17 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../json.js'
 import { hasUnseen } from '../plain-text.js'
 import type { AccountRecord } from './account-directory.js'
-import { findAccount, usernameRule, type AccountStore } from './accounts.js'
+import { findAccount, usernameRule, type AccountStore, type IsMeant } from './accounts.js'
 import { canonicalUsername } from './username.js'
 
-export interface AccountUpdate {
-  /** These claims are added, or replace existing ones. */
-  readonly claims: JsonObject
-  /** These claims are removed. */
-  readonly unset: readonly string[]
-  readonly username?: string
+/** A change of an account; what is absent stays. */
+export interface AccountEdit {
+  /** Returns the claims that the account has after the change. */
+  readonly claims?: ((before: JsonObject) => JsonObject) | undefined
+  readonly username?: string | undefined
+  readonly disabled?: boolean | undefined
+  /** Otherwise the account was changed meanwhile. */
+  readonly isMeant?: IsMeant | undefined
 }
 
 export type AccountUpdated =
@@ -48,13 +50,13 @@ const rename = async (store: AccountStore, from: string, to: string, username: s
 }
 
 /**
- * Changes claims and the username of an account of the store. The claims are read and changed in one atomic step, so
- * that two concurrent updates lose nothing. Sessions, grants and factors stay. Throws `Unavailable`.
+ * Changes an account of the store. It is read, compared and changed in one atomic step, so that two concurrent changes
+ * lose nothing; another username comes after that. Sessions, grants and factors stay. Throws `Unavailable`.
  */
 export const updateAccount = async (
   store: AccountStore,
   username: string,
-  { claims, unset, username: next }: AccountUpdate,
+  { claims = (before) => before, username: next, disabled, isMeant = () => true }: AccountEdit,
 ): Promise<AccountUpdated> => {
   const to = next === undefined ? undefined : canonicalUsername(next)
   if (next !== undefined && (to === undefined || hasUnseen(next))) return { outcome: 'invalid', reason: usernameRule }
@@ -67,17 +69,18 @@ export const updateAccount = async (
     const taken = await store.accounts.find(to)
     if (taken !== undefined && taken.sub !== before.sub) return { outcome: 'username_taken' }
   }
-  const account = await store.accounts.update<AccountRecord | undefined>(name, (current) => {
-    if (current?.sub !== before.sub) return { result: undefined }
-    const kept = Object.entries(current.claims).filter(([claim]) => !unset.includes(claim))
+  const account = await store.accounts.update<AccountRecord | 'unknown' | 'changed_meanwhile'>(name, (current) => {
+    if (current?.sub !== before.sub) return { result: 'unknown' }
+    if (!isMeant(current)) return { result: 'changed_meanwhile' }
     const record = {
       ...current,
-      claims: { ...Object.fromEntries(kept), ...claims },
+      claims: claims(current.claims),
+      ...(disabled !== undefined && { disabled }),
       ...(isSameName && written !== undefined && { username: written }),
     }
     return { result: record, write: { record } }
   })
-  if (account === undefined) return { outcome: 'unknown' }
+  if (typeof account === 'string') return { outcome: account }
   if (isSameName || written === undefined) return { outcome: 'updated', account }
   return rename(store, name, to, written)
 }

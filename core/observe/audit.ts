@@ -85,6 +85,7 @@ export type AuditEventName =
   | 'refusals.dropped'
   | 'operator.refused'
   | 'administration.begun'
+  | 'administration.read'
   | 'administration'
   | 'outage'
   | 'audit.continued'

@@ -8,9 +8,9 @@ import {
   listAccounts,
   openAccountStore,
   removeAccount,
-  staticAccounts,
   type AccountStore,
 } from '../../core/interaction/accounts.js'
+import { staticAccounts } from '../../core/interaction/configured-accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'

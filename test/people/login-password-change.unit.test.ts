@@ -9,8 +9,8 @@ import {
   openAccountStore,
   removeAccount,
   setDisabled,
-  staticAccounts,
 } from '../../core/interaction/accounts.js'
+import { staticAccounts } from '../../core/interaction/configured-accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { said } from '../../core/oauth/said.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
@@ -127,8 +127,11 @@ describe('changePassword', () => {
     const dora = { username: 'dora', password: 'the explorer', sub: 'sub-dora' }
     const end = () => Promise.resolve()
     await addAccount(store, hasher, dora)
-    for (const stop of [() => setDisabled(store, 'dora', true, end), () => removeAccount(store, 'dora', end)]) {
-      await setDisabled(store, 'dora', false, end)
+    for (const stop of [
+      () => setDisabled(store, { username: 'dora', disabled: true }, end),
+      () => removeAccount(store, 'dora', end),
+    ]) {
+      await setDisabled(store, { username: 'dora', disabled: false }, end)
       const allowed = await ask('the explorer', next, 'sub-dora')
       await stop()
       expect(allowed.outcome === 'allowed' && (await allowed.apply())).toBe(false)

@@ -3,12 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Contributions, PasswordHasher, PluginModule, Services, SignInResult } from '../../core/api/index.js'
-import {
-  addAccount,
-  createAccountDirectory,
-  openAccountStore,
-  staticAccounts,
-} from '../../core/interaction/accounts.js'
+import { addAccount, createAccountDirectory, openAccountStore } from '../../core/interaction/accounts.js'
+import { staticAccounts } from '../../core/interaction/configured-accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'

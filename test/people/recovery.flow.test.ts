@@ -81,7 +81,7 @@ describe('a recovery link at two replicas', () => {
     const tell = async () => undefined
     const end = createEndSubject({ revocations, clock: Date.now, lifetimeSeconds: 600, notifyClients: tell })
     for (const disabled of [true, false]) {
-      await setDisabled(openAccountStore(records), bob.username, disabled, end)
+      await setDisabled(openAccountStore(records), { username: bob.username, disabled }, end)
       expect((await visitor.page()).html).toContain('id="login-submit"')
       expect(await visitor.page(link)).toMatchObject({ status: 404 })
       expect(await visitAccount(there).page(at(link, there))).toMatchObject({ status: 404 })

@@ -49,6 +49,9 @@ export const longestLink = 86_400
 /** Returns the URL of a link. Its value is in the query, which our logs never contain. */
 export const recoveryUrl = (issuer: string, value: string): string => `${issuer}/recovery?link=${value}`
 
+/** The record of a person's link. */
+export const recoveryLinkId = (subject: string): string => hashOpaqueToken(subject)
+
 const form = /^([\w-]{43})\.([\w-]{43})$/
 
 interface LinksOptions {
@@ -76,8 +79,8 @@ export const createRecoveryLinks = ({ store, revocations, clock }: LinksOptions)
     const issuedAt = await beginsNow(revocations, subject, clock)
     const link = { subject, id, hash: hashOpaqueToken(secret), issuedAt, ...(username !== undefined && { username }) }
     // The record is stored by person, so that the same step overwrites the previous link.
-    await store.put(hashOpaqueToken(subject), link, { ttlSeconds })
-    return `${hashOpaqueToken(subject)}.${secret}`
+    await store.put(recoveryLinkId(subject), link, { ttlSeconds })
+    return `${recoveryLinkId(subject)}.${secret}`
   },
   async find(value) {
     const [, handle, secret] = form.exec(value) ?? []
