@@ -84,8 +84,6 @@ const refusals: Readonly<Record<string, readonly [status: number, detail: string
   subject_taken: [409, 'The subject is taken.'],
   client: [409, 'There is a client with this id: its tokens would have the same subject.'],
   factor: [404, 'There is no such object.'],
-  already_revoked: [409, 'The object is revoked already.'],
-  off: [409, 'This deployment does not have this feature: its configuration turns it off.'],
   disabled: [409, 'The account is disabled.'],
   no_secret: [409, 'The client has no secret.'],
 }
