@@ -79,7 +79,11 @@ module.exports = {
       ],
       'What operators change and list, whichever way they reach Signet: it prints nothing and knows no HTTP.',
     ),
-    room('operators', [ports, observe], 'Who administers a deployment, and what each may do.'),
+    room(
+      'operators',
+      ['^core/interaction/factors/', '^core/outbound/outbound-fetch\\.ts$', '^config/', certificates, ports, observe],
+      'Who administers a deployment, and what each may do.',
+    ),
     room(
       'admin-api',
       [

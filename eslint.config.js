@@ -75,7 +75,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['core/{interaction,demo}/assets/**/*.js'],
+    files: ['core/{console,interaction,demo}/assets/**/*.js'],
     languageOptions: { sourceType: 'module', globals: globals.browser },
   },
   {

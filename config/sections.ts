@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { isLoopbackHost, isSocketPath, link, resourceUri, scopeToken, secret, text, trustedPeer } from './fields.js'
+import {
+  isLoopbackHost,
+  isSocketPath,
+  issuer,
+  link,
+  resourceUri,
+  scopeToken,
+  secret,
+  text,
+  trustedPeer,
+} from './fields.js'
 
 export const port = z.int().min(0).max(65_535)
 
@@ -44,6 +54,15 @@ export const listen = z
   .transform((value) => ({ ...value, port: value.port ?? 3000 }))
   .prefault({})
 
+/** The subject of a certificate in the terms of RFC 8705 §2.1.2: one of these members. */
+export const certificateSubject = z.strictObject({
+  tls_client_auth_subject_dn: text.optional().describe('The subject. `CN=sign-in,O=Example Bank,C=DE`'),
+  tls_client_auth_san_dns: text.optional().describe('A subject alternative name. `sign-in.bank.example`'),
+  tls_client_auth_san_uri: text.optional().describe('A subject alternative name. `spiffe://bank.example/sign-in`'),
+  tls_client_auth_san_ip: text.optional().describe('A subject alternative name. `10.0.7.5`'),
+  tls_client_auth_san_email: text.optional().describe('A subject alternative name. `sign-in@bank.example`'),
+})
+
 /**
  * Callers that may answer hand-offs and nothing else; they must present each credential given here. Default: those
  * that may do everything.
@@ -54,19 +73,8 @@ const handoff = z.strictObject({
     .array(pem(/-----BEGIN CERTIFICATE-----/, 'certificates'))
     .default([])
     .describe('Roots of these certificates. `[{ $file: tls/services-ca.pem }]`'),
-  /** Subjects of certificates in the terms of RFC 8705 §2.1.2, one member each. */
   clients: z
-    .array(
-      z.strictObject({
-        tls_client_auth_subject_dn: text.optional().describe('The subject. `CN=sign-in,O=Example Bank,C=DE`'),
-        tls_client_auth_san_dns: text.optional().describe('A subject alternative name. `sign-in.bank.example`'),
-        tls_client_auth_san_uri: text
-          .optional()
-          .describe('A subject alternative name. `spiffe://bank.example/sign-in`'),
-        tls_client_auth_san_ip: text.optional().describe('A subject alternative name. `10.0.7.5`'),
-        tls_client_auth_san_email: text.optional().describe('A subject alternative name. `sign-in@bank.example`'),
-      }),
-    )
+    .array(certificateSubject)
     .default([])
     .describe('Subjects of certificates, each by one of the following (RFC 8705 §2.1.2). Needs `admin.tls`.'),
 })
@@ -84,6 +92,11 @@ export const admin = z
     tls: tls
       .optional()
       .describe('As `listen.tls`: a reload takes a new certificate. `signet reload` accepts this certificate alone.'),
+    base_url: issuer
+      .optional()
+      .describe(
+        'The address under which browsers reach this listener, behind a proxy under a path too. `Host` must be its host. Needed by the [console](administration.md#signing-in) unless the listener is on loopback without TLS. `https://admin.bank.example/signet`',
+      ),
     handoff: handoff
       .optional()
       .describe(

@@ -3,6 +3,7 @@ import type { Administration, Operator } from '../administration/administration.
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import type { EndpointRequest } from '../endpoints/message.js'
 import type { OperatorIdentity } from '../operators/operator.js'
+import type { OperatorParts } from '../operators/operator-parts.js'
 import type { Permission } from '../operators/permissions.js'
 import type { PasswordHasher } from '../administration/account-changes.js'
 import type { Cursors } from './lists.js'
@@ -45,6 +46,7 @@ export interface ApiParts extends Administration {
   /** The configuration in force, with its modules. */
   readonly checked: CheckedConfiguration
   readonly running: RunningService
+  readonly operators: OperatorParts
   readonly cursors: Cursors
   readonly repetitions: Repetitions
   readonly passwords: PasswordHasher

@@ -85,6 +85,8 @@ const refusals: Readonly<Record<string, readonly [status: number, detail: string
   client: [409, 'There is a client with this id: its tokens would have the same subject.'],
   factor: [404, 'There is no such object.'],
   disabled: [409, 'The account is disabled.'],
+  too_many: [409, 'There are too many of them.'],
+  has_credential: [409, 'The credential is taken, or the operator has one already.'],
   no_secret: [409, 'The client has no secret.'],
 }
 

@@ -5,6 +5,7 @@ import { createOpenApi } from './openapi.js'
 import { clientRoutes } from './routes/clients.js'
 import { configurationRoutes } from './routes/configuration.js'
 import { keyRoutes } from './routes/keys.js'
+import { operatorPeopleRoutes } from './routes/operator-people.js'
 import { operatorRoutes } from './routes/operators.js'
 import { peopleActionRoutes } from './routes/people-actions.js'
 import { peopleRecordRoutes } from './routes/people-records.js'
@@ -21,6 +22,7 @@ const described: readonly ApiRoute[] = [
   ...registrationRoutes,
   ...keyRoutes,
   ...operatorRoutes,
+  ...operatorPeopleRoutes,
   ...configurationRoutes,
 ]
 

@@ -2,14 +2,12 @@ import { collections } from '../collections/collections.js'
 import type { Config } from '../../config/schema.js'
 import type { OperatorIdentity } from '../operators/operator.js'
 import { newOperatorToken, type OperatorToken } from '../operators/operator-tokens.js'
+import { reservedNames } from '../operators/operator-record.js'
 import { permissionsOf, rolesOf } from '../operators/permissions.js'
 import { change, listAll, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 
 /** The name of an operator, as the audit log shows it. */
 const nameForm = /^[a-z0-9][a-z0-9._@-]{0,63}$/i
-
-/** Names that the audit log gives to operators without one. */
-const reserved: ReadonlySet<string> = new Set(['local', 'admin.token'])
 
 export interface NewOperatorTokenInput {
   readonly name: string
@@ -27,10 +25,10 @@ export interface IssuedOperatorToken {
 }
 
 /** `reason` names the role. */
-type RoleRefusal = Refusal<'unknown_role' | 'more_than_own'>
+export type RoleRefusal = Refusal<'unknown_role' | 'more_than_own'>
 
 /** Nobody can give a permission that they do not have. */
-const findRoleFault = (
+export const findRoleFault = (
   config: Config,
   { permissions }: Pick<OperatorIdentity, 'permissions'>,
   names: readonly string[],
@@ -44,6 +42,16 @@ const findRoleFault = (
   return undefined
 }
 
+/** Nobody changes an operator who may do more than they. */
+export const findRankFault = (
+  config: Config,
+  { permissions }: Pick<OperatorIdentity, 'permissions'>,
+  names: readonly string[],
+): RoleRefusal | undefined =>
+  [...permissionsOf(rolesOf(config.operators.roles), names)].every((permission) => permissions.has(permission))
+    ? undefined
+    : { refused: 'more_than_own', reason: 'The operator may do more than you.' }
+
 /**
  * Issues a token with which automation authenticates. `issuer` is the operator who issues it. Throws `Unavailable`.
  */
@@ -53,7 +61,7 @@ export const issueOperatorToken = async (
   { name, roles, expiresIn, issuer }: NewOperatorTokenInput & { readonly issuer: OperatorIdentity },
 ): Promise<IssuedOperatorToken | RoleRefusal | Refusal<'name'>> => {
   const { config, stores, clock } = administration
-  if (!nameForm.test(name) || reserved.has(name)) return { refused: 'name' }
+  if (!nameForm.test(name) || reservedNames.has(name)) return { refused: 'name' }
   const fault = findRoleFault(config, issuer, roles)
   if (fault !== undefined) return fault
   const issuedAt = clock()

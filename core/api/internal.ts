@@ -11,6 +11,7 @@ export type { PasskeyEnrolment, TotpEnrolment } from '../interaction/factors/fac
 export type { Passkey } from '../interaction/factors/person-factor.js'
 export type { PersonFactors } from '../interaction/factors/person-factors.js'
 export { userHandleOf } from '../interaction/factors/person-factors.js'
+export { isCrossOrigin, readNew, readSignIn, type NewCredential } from '../interaction/factors/read-credential.js'
 export type { TotpAlgorithm, TotpForm } from '../totp/one-time-password.js'
 export { otpauthUri, stepSeconds, toBase32, totpAlgorithms } from '../totp/one-time-password.js'
 export { seal, unseal } from '../totp/sealed-secret.js'

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { findCertificatesFault } from '../certificates/certificate-chains.js'
 import { subjectMembers } from '../certificates/subject.js'
 import { certificateSubject } from '../oauth/clients/client-certificate-subject.js'
+import { reservedNames } from '../operators/operator-record.js'
 import { builtInRoles, isPermission, permissions } from '../operators/permissions.js'
 import { meant, type Rule } from './rule.js'
 
@@ -44,4 +45,47 @@ const operatorRoles: Rule = ({ config: { operators }, report, isValid }) => {
   }
 }
 
-export const adminRules: readonly Rule[] = [handoffCredentials, operatorRoles]
+/** Operators whose credentials nobody could use would silently be locked out, and two with one would be one. */
+const operatorPeople: Rule = ({ config: { admin, operators }, report, isValid }) => {
+  if (!isValid('admin', 'operators') || operators === undefined) return
+  const { people = [], roles = {}, trust_anchors: anchors = [], oidc } = operators
+  const at = (...path: readonly (string | number)[]) => ['operators', ...path]
+  const known = [...Object.keys(builtInRoles), ...Object.keys(roles)]
+  const checkRole = (path: readonly (string | number)[], role: string | undefined): void => {
+    if (role !== undefined && !known.includes(role)) report(path, `is no role${meant(role, known)}`)
+  }
+  for (const [index, text] of anchors.entries())
+    if (text !== undefined && findCertificatesFault(text) !== undefined)
+      report(at('trust_anchors', index), 'holds no certificate that can be read')
+  if (anchors.length > 0 && admin?.tls === undefined)
+    report(at('trust_anchors'), 'needs admin.tls: without TLS there is no certificate')
+  const seen = new Set<string>()
+  const checkOnce = (path: readonly (string | number)[], value: string): void => {
+    if (seen.has(value)) report(path, 'is that of another operator, too')
+    seen.add(value)
+  }
+  for (const [index, person] of people.entries()) {
+    if (person === undefined) continue
+    const own = (...path: readonly (string | number)[]) => at('people', index, ...path)
+    if (person.name !== undefined) checkOnce(own('name'), `name ${person.name}`)
+    if (reservedNames.has(person.name ?? '')) report(own('name'), 'is taken')
+    for (const [place, role] of person.roles?.entries() ?? []) checkRole(own('roles', place), role)
+    for (const [place, passkey] of person.passkeys?.entries() ?? [])
+      if (passkey?.id !== undefined) checkOnce(own('passkeys', place, 'id'), `passkey ${passkey.id}`)
+    if (person.oidc_sub !== undefined) {
+      checkOnce(own('oidc_sub'), `sub ${person.oidc_sub}`)
+      if (oidc === undefined) report(own('oidc_sub'), 'needs operators.oidc')
+    }
+    if (person.certificate === undefined) continue
+    if (anchors.length === 0) report(own('certificate'), 'needs operators.trust_anchors')
+    if (Object.keys(person.certificate).length !== 1)
+      report(own('certificate'), `must have one of ${subjectMembers.join(', ')} (RFC 8705 §2.1.2)`)
+    for (const { path, message } of subject.safeParse(person.certificate).error?.issues ?? [])
+      report(own('certificate', ...path.map(String)), message)
+  }
+  for (const [value, role] of Object.entries(oidc?.roles?.map ?? {})) checkRole(at('oidc', 'roles', 'map', value), role)
+  if (oidc?.issuer !== undefined && admin?.base_url === undefined)
+    report(at('oidc'), 'needs admin.base_url, from which its redirect URI is made')
+}
+
+export const adminRules: readonly Rule[] = [handoffCredentials, operatorRoles, operatorPeople]

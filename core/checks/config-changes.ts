@@ -14,7 +14,7 @@ export interface ListChange {
 }
 
 /** The sections that may change while the service runs. */
-export const reloadable = ['keys', 'signers', 'clients', 'accounts', 'ui'] as const
+export const reloadable = ['keys', 'signers', 'clients', 'accounts', 'operators', 'ui'] as const
 
 export type ReloadableSection = (typeof reloadable)[number]
 
@@ -57,6 +57,12 @@ const entriesOf = ({ config, theme, messages }: Compared): Readonly<Record<Reloa
   signers: new Map(Object.entries(config.signers)),
   clients: new Map(config.clients.map((client) => [String(client['client_id']), client])),
   accounts: new Map(config.accounts.map((account) => [account.username, account])),
+  operators: new Map<string, unknown>([
+    ...config.operators.people.map((person) => [person.name, person] as const),
+    ...Object.entries(config.operators.roles).map(([role, permissions]) => [`role ${role}`, permissions] as const),
+    ['oidc', config.operators.oidc],
+    ['trust_anchors', config.operators.trust_anchors],
+  ]),
   // Assets are named by their content.
   ui: new Map<string, unknown>([
     ...Object.entries(config.ui),

@@ -70,7 +70,17 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'operators issue ci --role viewer --config my.yaml',
     'operators issue provisioning --role operator --days 30 --config my.yaml',
   ],
-  'operators list': ['operators list --config my.yaml'],
+  'operators add': ['operators add ada --role operator --config my.yaml'],
+  'operators update': [
+    'operators update ada --role operator key_custodian --config my.yaml',
+    'operators update ada --disable --config my.yaml',
+  ],
+  'operators remove': ['operators remove ada --config my.yaml'],
+  'operators link': [
+    'operators link ada --config my.yaml',
+    'operators link ada --role operator key_custodian --config my.yaml',
+  ],
+  'operators list': ['operators list --config my.yaml', 'operators list --tokens --config my.yaml'],
   'operators revoke': ['operators revoke q3fLxR9sT2aB --config my.yaml'],
   'accounts list': ['accounts list --config my.yaml', 'accounts list --method corp --config my.yaml'],
   'accounts update': [

@@ -34,8 +34,12 @@ export const printNewOperatorToken = async (name: string, options: IssueTokenOpt
   })
 }
 
-/** Implements `signet operators list`. */
-export const printOperators = async (options: OperatorOptions): Promise<void> => {
+export interface ListOptions extends OperatorOptions {
+  readonly tokens?: true
+}
+
+/** Implements `signet operators list --tokens`. */
+export const printOperatorTokens = async (options: OperatorOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await withStores(config, (stores) => listOperatorTokens({ config, stores }))
   const rows = found.map(({ issuedAt, expiresAt, issuedBy, ...rest }) => ({
@@ -46,7 +50,7 @@ export const printOperators = async (options: OperatorOptions): Promise<void> =>
   }))
   if (options.json) return printJson(rows)
   printList(
-    'operators',
+    'tokens',
     ['ID', 'NAME', 'ROLES', 'EXPIRES', 'ISSUED BY'],
     rows.map(({ id, name, roles, expires_at, issued_by }) => [id, name, roles.join(' '), expires_at, issued_by]),
   )

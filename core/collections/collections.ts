@@ -18,6 +18,10 @@ import type { Delivery, LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { SessionClient } from '../oauth/back-channel/session-clients.js'
 import type { PingNotice } from '../oauth/ciba/ping.js'
 import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
+import type { OperatorLink } from '../operators/links.js'
+import type { OperatorRecord } from '../operators/operator-record.js'
+import type { OperatorSession } from '../operators/sessions.js'
+import type { OperatorSignIn } from '../operators/sign-ins.js'
 import type { OperatorToken } from '../operators/operator-tokens.js'
 import type { RepeatableRecord } from '../operators/repeatable-record.js'
 import type { PersonsApprovals } from '../oauth/ciba/waiting-approvals.js'
@@ -67,6 +71,11 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     openClients: within('registrations', countedRecords, clients),
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
     consents: records.records<Consent>('consents'),
+    operators: records.records<OperatorRecord>('operators'),
+    operatorLinks: records.oneTime<OperatorLink>('operator_links'),
+    operatorSignIns: records.oneTime<OperatorSignIn>('operator_sign_ins'),
+    // A session that was ended must not come back after a fail-over, and there are few.
+    operatorSessions: records.records<OperatorSession>('operator_sessions'),
     operatorTokens: records.records<OperatorToken>('operator_tokens'),
     repeatableRequests: records.records<RepeatableRecord>('repeatable_requests'),
     personFactors: records.records<PersonFactor & { readonly subject: string }>('person_factors'),

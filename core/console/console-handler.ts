@@ -67,7 +67,8 @@ export const createConsoleHandler =
       if ('view' in outcome) return page(outcome.status ?? 200, spoken.show(outcome, at), spoken.language)
       const search =
         outcome.notice === undefined ? '' : `?${new URLSearchParams({ notice: outcome.notice }).toString()}`
-      return redirect(`${base}${consolePath}${outcome.to}${search}`)
+      const cookies = outcome.cookies ?? []
+      return { ...redirect(`${base}${consolePath}${outcome.to}${search}`), cookies }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       return page(error.status, spoken.show(spoken.problem(error, request.requestId), at), spoken.language)

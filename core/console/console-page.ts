@@ -34,7 +34,9 @@ export interface ConsoleView {
 }
 
 /** What a form leads to: another page, with a notice by its key, or a page that is shown only once. */
-export type ConsoleOutcome = { readonly to: string; readonly notice?: string } | ConsoleView
+export type ConsoleOutcome =
+  | { readonly to: string; readonly notice?: string; /** `Set-Cookie` values. */ readonly cookies?: readonly string[] }
+  | ConsoleView
 
 /** One request of an operator who may do what the page or form is for. */
 export interface ConsoleCall<Input> {
@@ -54,7 +56,8 @@ export interface ConsoleCall<Input> {
 interface Declared<Input> {
   /** Below `consolePath`. `{name}` stands for one segment, percent-encoded. */
   readonly path: string
-  readonly permission: Permission
+  /** `operator`: every operator. */
+  readonly permission: Permission | 'operator'
   /** Absent for pages outside of the navigation. */
   readonly section?: ConsoleSection
   /** The schema of the query or the form, whose members are texts before it reads them. */

@@ -1,10 +1,11 @@
 import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
 import { consolePath, type ConsoleRoute } from './console-page.js'
 import { clientPages } from './pages/clients.js'
+import { credentialPages } from './pages/credentials.js'
 import { overviewPages } from './pages/overview.js'
 
 /** Every page and form of the console. */
-export const consoleRoutes: readonly ConsoleRoute[] = [...overviewPages, ...clientPages]
+export const consoleRoutes: readonly ConsoleRoute[] = [...overviewPages, ...clientPages, ...credentialPages]
 
 /** Requests per minute and address. Operators share the address of their proxy. */
 const perMinute = 3000

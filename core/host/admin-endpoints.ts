@@ -11,6 +11,7 @@ import { createConsoleHandler } from '../console/console-handler.js'
 import { consolePath } from '../console/console-page.js'
 import { loadConsoleAssets } from '../console/documents.js'
 import { consoleRoutes, declareConsoleRoute } from '../console/routes.js'
+import { signInEndpoints } from '../console/sign-in.js'
 import { createAssetEndpoint } from '../endpoints/assets.js'
 import type { Readiness } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
@@ -59,6 +60,9 @@ const handoffAnswers = (get: Resolve) => {
   })
 }
 
+const typedKeys = <Name extends string>(record: Readonly<Record<Name, unknown>>): readonly Name[] =>
+  Object.keys(record) as Name[]
+
 /** The routes that need a running service. The process above workers forwards each of them to a worker. */
 const serviceRoutes: readonly Row<Resolve>[] = [
   [handoffEndpoints['sign-in'], (get) => handoffAnswers(get)['sign-in']],
@@ -68,6 +72,7 @@ const serviceRoutes: readonly Row<Resolve>[] = [
     declareApiRoute(route),
     (get) => createApiHandler(route, get(tokens.apiParts)),
   ]),
+  ...typedKeys(signInEndpoints).map((name): Row<Resolve> => [signInEndpoints[name], (get) => get(tokens.signIn)[name]]),
   ...consoleRoutes.map((route): Row<Resolve> => [
     declareConsoleRoute(route),
     (get) => createConsoleHandler(route, get(tokens.console)),

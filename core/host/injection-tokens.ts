@@ -2,6 +2,7 @@ import type { InjectionToken } from 'tsyringe'
 import type { Config } from '../../config/schema.js'
 import type { ApiParts } from '../admin-api/api-route.js'
 import type { RunningService } from '../admin-api/running-service.js'
+import type { createSignInPages } from '../console/sign-in.js'
 import type { ConsoleOptions } from '../console/console-handler.js'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
@@ -13,6 +14,7 @@ import type { Refusals } from '../endpoints/refusals.js'
 import type { Endpoint } from '../endpoints/endpoint.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { OperatorGuard } from '../http/operator-guard.js'
+import type { OperatorParts } from '../operators/operator-parts.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
 import type { Theme } from '../interaction/pages/theme.js'
 import type { Messages } from '../interaction/languages/built-in.js'
@@ -127,6 +129,8 @@ export const tokens = {
   running: token<RunningService>('running'),
   /** Returns what the routes of the admin API work on. */
   apiParts: token<() => ApiParts>('apiParts'),
+  operators: token<OperatorParts>('operators'),
+  signIn: token<ReturnType<typeof createSignInPages>>('signIn'),
   operatorGuard: token<OperatorGuard>('operatorGuard'),
   console: token<ConsoleOptions>('console'),
 } as const

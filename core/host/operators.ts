@@ -3,13 +3,24 @@ import { createCursors } from '../admin-api/lists.js'
 import { createRepetitions } from '../admin-api/repetitions.js'
 import type { ConsoleOptions } from '../console/console-handler.js'
 import { createConsoleDocuments, loadConsoleAssets } from '../console/documents.js'
+import { createSignInPages } from '../console/sign-in.js'
 import { createBearer } from '../http/bearer.js'
 import type { ErrorPage } from '../http/error-response.js'
 import { createOperatorGuard, type OperatorGuard } from '../http/operator-guard.js'
 import { inEnglish } from '../oauth/said.js'
+import { createFindOperatorOfCertificate } from '../operators/certificates.js'
+import { configuredOperators } from '../operators/configured.js'
+import { createOperatorDirectory } from '../operators/directory.js'
+import { createOidcSignIn } from '../operators/oidc.js'
+import type { OperatorParts } from '../operators/operator-parts.js'
+import { createOperatorSessions } from '../operators/sessions.js'
+import { createOperatorSignIns } from '../operators/sign-in.js'
+import { createFindSite, signInPath } from '../operators/site.js'
+import { createOutboundRequest } from '../outbound/outbound-fetch.js'
 import { actedByOperator } from '../operators/operator.js'
 import { createAuthenticateOperator } from '../operators/authenticate.js'
 import { rolesOf } from '../operators/permissions.js'
+import { basePathOf } from './admin-access.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
 /** Returns what the routes of the admin API work on: the deployment as it is in force at each call. */
@@ -20,6 +31,7 @@ export const createApiParts = (get: Resolve): (() => ApiParts) => {
     running: get(tokens.running),
     stores: get(tokens.stores),
     clock: get(tokens.clock),
+    operators: get(tokens.operators),
     audit: get(tokens.audit),
     unrecorded: (error: Error) => log.error('A change was made, but the audit log has only its beginning', {}, error),
     cursors: createCursors(secrets),
@@ -32,9 +44,30 @@ export const createApiParts = (get: Resolve): (() => ApiParts) => {
   }
 }
 
+/** Creates the parts that the guard, the console and the routes of operators share. */
+export const createOperatorParts = (get: Resolve): OperatorParts => {
+  const { operators, operatorSessions, operatorLinks: links, operatorSignIns: begun } = get(tokens.collections)
+  const [checked, clock] = [get(tokens.checked), get(tokens.clock)]
+  const inForce = () => checked().config.operators
+  const { admin, outbound } = get(tokens.config)
+  const directory = createOperatorDirectory(() => configuredOperators(inForce().people), operators)
+  const sessions = createOperatorSessions(operatorSessions, clock)
+  const claimedRoles = () => inForce().oidc?.roles?.map ?? {}
+  const request = createOutboundRequest({ allowPrivateAddresses: outbound.allow_private_addresses })
+  const oidc = createOidcSignIn(() => inForce().oidc, request)
+  return {
+    ...{ directory, sessions, claimedRoles, begun, links },
+    oidc: () => inForce().oidc?.issuer,
+    site: createFindSite(admin.base_url, { hasTls: admin.tls !== undefined }),
+    certificates: createFindOperatorOfCertificate(() => inForce().trust_anchors, directory, clock),
+    signIns: createOperatorSignIns({ directory, sessions, links, begun, oidc, claimedRoles }),
+  }
+}
+
 /** Creates the guard of the routes that need an operator. */
 export const createGuardOfOperators = (get: Resolve): OperatorGuard => {
   const { operatorTokens } = get(tokens.collections)
+  const { directory, sessions, site, certificates, claimedRoles } = get(tokens.operators)
   const [checked, clock, audit, refusals] = [
     get(tokens.checked),
     get(tokens.clock),
@@ -44,11 +77,12 @@ export const createGuardOfOperators = (get: Resolve): OperatorGuard => {
   const { token } = get(tokens.config).admin
   return createOperatorGuard({
     authenticate: createAuthenticateOperator({
-      ...{ operatorTokens, clock },
+      ...{ operatorTokens, clock, directory, sessions, site, certificates, claimedRoles },
       roles: () => rolesOf(checked().config.operators.roles),
       hasAdminToken: token === undefined ? () => false : createBearer(token.reveal()),
     }),
     clock,
+    basePath: basePathOf(get(tokens.config).admin.base_url),
     async record(request, { operator, permission, route, reason }) {
       const event = 'operator.refused'
       const auditFields = { permission, route, method: request.method }
@@ -62,7 +96,7 @@ export const createGuardOfOperators = (get: Resolve): OperatorGuard => {
 /** Returns what the pages of the console are made from. */
 export const createConsole = (get: Resolve): ConsoleOptions => {
   const checked = get(tokens.checked)
-  const base = ''
+  const base = basePathOf(get(tokens.config).admin.base_url)
   return {
     parts: get(tokens.apiParts),
     documents: createConsoleDocuments({
@@ -71,6 +105,20 @@ export const createConsole = (get: Resolve): ConsoleOptions => {
     }),
     base,
   }
+}
+
+/** Returns the handlers of the pages where operators sign in. */
+export const createSignIn = (get: Resolve) => {
+  const { documents, base } = get(tokens.console)
+  const refusals = get(tokens.refusals)
+  return createSignInPages({
+    ...{ operators: get(tokens.operators), documents, base, audit: get(tokens.audit) },
+    refused: (request, why, name) =>
+      refusals.record(request, {
+        ...{ event: 'operator.refused', why },
+        auditFields: { route: signInPath, ...(name !== undefined && { claimed_operator: name }) },
+      }),
+  })
 }
 
 /** Returns the error pages of the console, for requests that reach none of its pages. */

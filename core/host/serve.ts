@@ -101,6 +101,7 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
       options.admin,
       { ...access.credentials, ...(operatorGuard && { operatorGuard }) },
       options.clock,
+      access.basePath,
     ),
     secure: false,
     trustedProxies: access.trustedProxies,

@@ -37,7 +37,13 @@ import { createSignedRequests } from '../tokens/signed-requests.js'
 import { createSignLogoutToken } from '../tokens/logout-token.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections } from '../collections/collections.js'
-import { createApiParts, createConsole, createGuardOfOperators } from './operators.js'
+import {
+  createApiParts,
+  createConsole,
+  createGuardOfOperators,
+  createOperatorParts,
+  createSignIn,
+} from './operators.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readPolledCodes, readRefreshTokens } from '../modules/code-readers.js'
 import type { Services } from '../modules/contract.js'
@@ -104,6 +110,8 @@ export const wire = (container: DependencyContainer): void => {
   wireClients(provide)
   provide(tokens.apiParts, createApiParts)
   provide(tokens.console, createConsole)
+  provide(tokens.operators, createOperatorParts)
+  provide(tokens.signIn, createSignIn)
   provide(tokens.operatorGuard, createGuardOfOperators)
   provide(tokens.collections, (get) => collections(get(tokens.stores)))
   provide(tokens.revokedGrants, () => new RecentMap<string, string>(maxRevokedGrants))

@@ -87,7 +87,8 @@ const guardOf = (credentials: AdminCredentials): ((endpoint: AdminEndpoint) => H
     // Pages and the API are called by browsers, too; their guard tells forms of other sites by their tokens.
     const isOwn = permission === 'service.read' || permission === 'configuration.reload'
     const own: OperatorHandler = methods[0] === 'GET' ? endpoint.answer : refusePages(endpoint.answer)
-    if (permission === 'none') return (request) => own(request)
+    // Pages of the console are posted by browsers, and check where a form comes from.
+    if (permission === 'none') return (request) => (endpoint.errorTitle ? endpoint.answer : own)(request)
     if (permission === 'handoff.answer') return (handoffGuard ?? ownGuard(refused))((request) => own(request))
     if (!isOwn || endpoint.problems || endpoint.errorTitle) return asOperator(endpoint, endpoint.answer)
     return ownGuard(operatorGuard === undefined ? refused : asOperator(endpoint, own))((request) => own(request))

@@ -84,6 +84,8 @@ export type AuditEventName =
   | 'audit.signed'
   | 'refusals.dropped'
   | 'operator.refused'
+  | 'operator.signed_in'
+  | 'operator.signed_out'
   | 'administration.begun'
   | 'administration.read'
   | 'administration'

@@ -1,14 +1,22 @@
+import type { ClientCertificate } from '../certificates/client-certificate.js'
 import type { Clock } from '../clock.js'
 import type { RecordStore } from '../storage/ports.js'
+import type { FindOperatorOfCertificate } from './certificates.js'
+import type { OperatorDirectory } from './directory.js'
+import { credentialId } from './operator-record.js'
 import { localOperator, type OperatorIdentity } from './operator.js'
 import { findOperatorToken, type OperatorToken } from './operator-tokens.js'
 import { permissionsOf, type Roles } from './permissions.js'
+import { oidcName, rolesOfClaim } from './oidc-roles.js'
+import { sessionCookie, sessionCsrf, type OperatorSession, type OperatorSessions } from './sessions.js'
+import { isOfSite, type FindSite } from './site.js'
 
 /** What a request to the admin listener shows of its sender. */
 export interface OperatorRequest {
   readonly method: string
   header(name: string): string | undefined
   cookie(name: string): string | undefined
+  clientCertificate(): ClientCertificate | undefined
   /** The peer's address, `unix` for a unix socket. */
   readonly address: string
 }
@@ -26,6 +34,12 @@ export interface AuthenticationOptions {
   readonly roles: () => Roles
   /** Tells whether a request has `admin.token`, whose bearer is a viewer. */
   readonly hasAdminToken: (request: OperatorRequest) => boolean
+  readonly directory: OperatorDirectory
+  readonly sessions: OperatorSessions
+  readonly site: FindSite
+  readonly certificates: FindOperatorOfCertificate
+  /** Roles by the values of a claim, as the configuration in force maps them. */
+  readonly claimedRoles: () => Readonly<Record<string, string>>
 }
 
 /** Headers of browsers and proxies. A request that has one of them does not come from a program on the host. */
@@ -41,18 +55,77 @@ export const isLocalProgram = (request: Pick<OperatorRequest, 'address' | 'heade
 /** The name of the scheme is case-insensitive (RFC 9110 §11.1). */
 const bearer = /^bearer +(\S+)$/i
 
-/** Authenticates operators by what their requests carry: a token, or the socket that they came through. */
-export const createAuthenticateOperator =
-  ({ operatorTokens, clock, roles, hasAdminToken }: AuthenticationOptions): AuthenticateOperator =>
-  async (request) => {
-    const authorization = request.header('authorization')
-    if (authorization === undefined) return isLocalProgram(request) ? localOperator : undefined
-    if (hasAdminToken(request)) {
-      const names = ['viewer']
-      return { name: 'admin.token', roles: names, permissions: permissionsOf(roles(), names), proof: 'admin_token' }
-    }
+/**
+ * Authenticates operators by what their requests carry: a token, the session of a browser, a certificate, or the
+ * socket that they came through.
+ */
+export const createAuthenticateOperator = (options: AuthenticationOptions): AuthenticateOperator => {
+  const { operatorTokens, clock, roles, hasAdminToken, sessions, site, certificates } = options
+  const identify = (
+    name: string,
+    names: readonly string[],
+    proof: Omit<OperatorIdentity, 'name' | 'roles' | 'permissions'>,
+  ): OperatorIdentity => ({
+    ...{ name, roles: names, permissions: permissionsOf(roles(), names) },
+    ...proof,
+  })
+
+  const byToken = async (request: OperatorRequest, authorization: string) => {
+    if (hasAdminToken(request)) return identify('admin.token', ['viewer'], { proof: 'admin_token' })
     const token = await findOperatorToken(operatorTokens, bearer.exec(authorization)?.[1] ?? '', clock)
     if (token === undefined) return undefined
-    const { id: credential, name, roles: names } = token
-    return { name, roles: names, permissions: permissionsOf(roles(), names), proof: 'token', credential }
+    const { id: credential, name, roles: names, issuedBy } = token
+    return identify(name, names, { proof: 'token', credential, issuedBy })
   }
+
+  /** A browser sends the cookie by itself, so the address and the page that the request comes from must be ours. */
+  const bySession = async (request: OperatorRequest) => {
+    const at = site(request)
+    const cookie = at && request.cookie(sessionCookie(at))
+    const session = cookie === undefined ? undefined : await sessions.find(cookie)
+    if (at === undefined || cookie === undefined || session === undefined || !isOfSite(at, request)) return undefined
+    if (!(await isStillGood(session, options))) {
+      await sessions.end(cookie)
+      return undefined
+    }
+    await sessions.touch(cookie, session)
+    const { name, roles: names, proof, credential } = session
+    return identify(name, names, { proof, ...(credential !== undefined && { credential }), csrf: sessionCsrf(cookie) })
+  }
+
+  /** So does it with a certificate; programs, which send neither header, name no site. */
+  const byCertificate = async (request: OperatorRequest) => {
+    const certificate = request.clientCertificate()
+    if (certificate === undefined) return undefined
+    const at = site(request)
+    const isProgram = request.header('origin') === undefined && request.header('sec-fetch-site') === undefined
+    if (!isProgram && (at === undefined || !isOfSite(at, request))) return undefined
+    const found = await certificates(certificate)
+    if (found === undefined || found.operator.disabled) return undefined
+    const { operator, credential } = found
+    return identify(operator.name, operator.roles, { proof: 'certificate', credential: credentialId(credential) })
+  }
+
+  return async (request) => {
+    const authorization = request.header('authorization')
+    if (authorization !== undefined) return byToken(request, authorization)
+    if (isLocalProgram(request)) return localOperator
+    return (await bySession(request)) ?? (await byCertificate(request))
+  }
+}
+
+/** A session ends with its operator, with its credential, and with each role that it began with. */
+const isStillGood = async (
+  { name, roles, credential, claimed, proof }: OperatorSession,
+  { directory, claimedRoles }: Pick<AuthenticationOptions, 'directory' | 'claimedRoles'>,
+): Promise<boolean> => {
+  if (claimed !== undefined) {
+    const operator = await directory.findBy((own) => own.kind === 'oidc' && oidcName(own.sub) === name)
+    const now = rolesOfClaim(claimedRoles(), claimed)
+    return operator === undefined && roles.every((role) => now.includes(role))
+  }
+  const operator = await directory.find(name)
+  if (operator === undefined || operator.disabled) return false
+  if (!roles.every((role) => operator.roles.includes(role))) return false
+  return proof === 'link' || operator.credentials.some((own) => credentialId(own) === credential)
+}

@@ -17,6 +17,8 @@ export interface OperatorIdentity {
   readonly proof: OperatorProof
   /** The id of the credential, as the list of operators shows it. Absent for `local` and `admin_token`. */
   readonly credential?: string
+  /** The operator who issued the token. An approval by that operator would be one of their own action. */
+  readonly issuedBy?: string
   /**
    * The value that every form of the session must send as `csrf`. Absent when the request was authenticated by
    * something that a browser does not send by itself.

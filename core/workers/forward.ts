@@ -43,7 +43,20 @@ const senderHeaders = ({ permission }: AdminDeclaration, request: EndpointReques
     const value = request.header(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  return { ...Object.fromEntries(sent), ...(request.address !== 'unix' && { 'x-forwarded-for': request.address }) }
+  return {
+    ...Object.fromEntries(sent),
+    ...certificateHeaders(request),
+    ...(request.address !== 'unix' && { 'x-forwarded-for': request.address }),
+  }
+}
+
+/** The certificate of the connection (RFC 9440 §2). */
+const certificateHeaders = (request: EndpointRequest): Record<string, string> => {
+  const certificate = request.clientCertificate()
+  if (certificate === undefined) return {}
+  const sequence = (bytes: Buffer) => `:${bytes.toString('base64')}:`
+  const chain = certificate.chain.map(sequence).join(', ')
+  return { 'client-cert': sequence(certificate.raw), ...(chain !== '' && { 'client-cert-chain': chain }) }
 }
 
 const question = (declaration: AdminDeclaration, request: EndpointRequest): WorkerQuestion => {

@@ -79,6 +79,7 @@ export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Pro
       createAdminEndpoints({ readiness, metrics, reload: answerReload }, createForwarder(pool)),
       access.credentials,
       Date.now,
+      access.basePath,
     ),
     log,
     errorPage: plainErrorPage,

@@ -9,10 +9,10 @@ import type { Declaration } from '../endpoint.js'
 import { json, jsonText, type EndpointRequest, type Handler, type Reply } from '../message.js'
 
 /**
- * What a caller needs: the permission of an operator, or one of two others. `none` is open to everyone who reaches the
+ * What a caller needs: the permission of an operator, or one of three others. `operator` admits every operator; `none` is open to everyone who reaches the
  * listener; `handoff.answer` has separate credentials if `admin.handoff` configures them.
  */
-export type Needed = Permission | 'none' | 'handoff.answer'
+export type Needed = Permission | 'operator' | 'none' | 'handoff.answer'
 
 /**
  * Everything about a route of the admin listener that its guards, its limit, the forwarder of workers and the

@@ -3,7 +3,7 @@ import { epochSeconds, type Clock, type FactorResult, type JsonObject } from '..
 import { toPlainText, userHandleOf, type Passkey, type PasskeyEnrolment } from '../../../core/api/internal.js'
 import { authenticatorName } from './authenticators.js'
 import type { RelyingParty } from './options.js'
-import { isCrossOrigin, readNew, type NewCredential } from './read-credential.js'
+import { isCrossOrigin, readNew, type NewCredential } from '../../../core/api/internal.js'
 
 /** EdDSA, ES256 and RS256, which authenticators sign with (RFC 9053, RFC 8812). */
 const algorithms = [-8, -7, -257]

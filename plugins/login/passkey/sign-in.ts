@@ -2,7 +2,7 @@ import { verifyAuthenticationResponse } from '@simplewebauthn/server'
 import type { JsonObject, SignInAttempt, SignInResult } from '../../../core/api/index.js'
 import type { PersonFactors } from '../../../core/api/internal.js'
 import type { RelyingParty } from './options.js'
-import { isCrossOrigin, readSignIn } from './read-credential.js'
+import { isCrossOrigin, readSignIn } from '../../../core/api/internal.js'
 
 /** Milliseconds that the browser waits for the person. */
 const timeout = 300_000

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/api/index.js'
+import { isObject } from '../../json.js'
 
 const base64url = /^[\w-]+$/
 /** Characters. A browser sends a few kilobytes at most. */

@@ -1,0 +1,230 @@
+import { isDeepStrictEqual } from 'node:util'
+import { collections } from '../collections/collections.js'
+import { configuredOperators } from '../operators/configured.js'
+import {
+  createOperatorDirectory,
+  maxStoredOperators,
+  type KnownOperator,
+  type OperatorDirectory,
+} from '../operators/directory.js'
+import { linkPath, linkSeconds, makeLink } from '../operators/links.js'
+import type { OperatorIdentity } from '../operators/operator.js'
+import {
+  credentialId,
+  isOperatorName,
+  type OperatorCredential,
+  type OperatorRecord,
+} from '../operators/operator-record.js'
+import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
+import { differenceOf } from './difference.js'
+import { etagOf } from './etag.js'
+import { findRankFault, findRoleFault, type RoleRefusal } from './operators.js'
+
+/** Returns the operators of the configuration and of the store. */
+export const operatorDirectory = ({ config, stores }: Deployment): OperatorDirectory =>
+  createOperatorDirectory(() => configuredOperators(config.operators.people), collections(stores).operators)
+
+/** A credential as operators see it. */
+export type ListedCredential = OperatorCredential & { readonly id: string }
+
+/** An operator as operators see it, with the version for a change on condition that it is still that one. */
+export interface ListedOperator extends Omit<KnownOperator, 'credentials'> {
+  readonly credentials: readonly ListedCredential[]
+  readonly etag: string
+}
+
+const listed = (operator: KnownOperator): ListedOperator => ({
+  ...operator,
+  credentials: operator.credentials.map((credential) => ({ id: credentialId(credential), ...credential })),
+  etag: etagOf(operator),
+})
+
+/** Lists all operators in the order of their names. Throws `Unavailable`. */
+export const listOperators = async (deployment: Deployment): Promise<readonly ListedOperator[]> =>
+  (await operatorDirectory(deployment).all()).map(listed)
+
+/** Throws `Unavailable`. */
+export const readOperator = async (deployment: Deployment, name: string): Promise<ListedOperator | undefined> => {
+  const found = isOperatorName(name) ? await operatorDirectory(deployment).find(name) : undefined
+  return found && listed(found)
+}
+
+/** A change of an operator. `issuer` makes it; with `ifMatch` the operator must still be that version. */
+export interface ChangedOperator {
+  readonly name: string
+  readonly issuer: OperatorIdentity
+  readonly ifMatch?: string | undefined
+}
+
+export type OperatorRefusal =
+  | RoleRefusal
+  | Refusal<
+      'unknown' | 'exists' | 'name' | 'configured' | 'changed_meanwhile' | 'too_many' | 'has_credential' | 'empty'
+    >
+
+/** Adds an operator to the store, without a credential. Throws `Unavailable`. */
+export const addOperator = async (
+  administration: Administration,
+  by: Operator,
+  {
+    name,
+    roles,
+    issuer,
+    disabled = false,
+  }: ChangedOperator & { readonly roles: readonly string[]; readonly disabled?: boolean },
+): Promise<ListedOperator | OperatorRefusal> => {
+  const { config, stores } = administration
+  if (!isOperatorName(name)) return { refused: 'name' }
+  const fault = findRoleFault(config, issuer, roles)
+  if (fault !== undefined) return fault
+  const { operators } = collections(stores)
+  if (config.operators.people.some((person) => person.name === name)) return { refused: 'exists' }
+  if ((await operators.list(undefined, maxStoredOperators)).length >= maxStoredOperators) return { refused: 'too_many' }
+  const record = { name, roles: [...roles], disabled, credentials: [] }
+  return change(
+    administration,
+    by,
+    { action: 'operator.add', operator: name, after: { roles: [...roles], disabled } },
+    async () =>
+      (await operators.put(name, record, { onlyIfAbsent: true }))
+        ? listed({ ...record, source: 'store' })
+        : { refused: 'exists' },
+  )
+}
+
+const shownRecord = ({ roles, disabled, credentials }: Pick<OperatorRecord, 'roles' | 'disabled' | 'credentials'>) => ({
+  ...{ roles: [...roles], disabled },
+  credentials: credentials.map((credential) => `${credential.kind} ${credentialId(credential)}`),
+})
+
+/** Changes the record of an operator in one step. */
+const alterOperator = async (
+  administration: Administration,
+  by: Operator,
+  { action, name, ifMatch }: Pick<ChangedOperator, 'name' | 'ifMatch'> & { readonly action: string },
+  alter: (before: KnownOperator, stored: OperatorRecord) => OperatorRecord | OperatorRefusal,
+): Promise<ListedOperator | OperatorRefusal> =>
+  change(administration, by, { action, operator: name }, async (note) => {
+    const { operators } = collections(administration.stores)
+    const directory = operatorDirectory(administration)
+    const before = isOperatorName(name) ? await directory.find(name) : undefined
+    if (before === undefined) return { refused: 'unknown' }
+    if (ifMatch !== undefined && etagOf(before) !== ifMatch) return { refused: 'changed_meanwhile' }
+    const stored = await operators.find(name)
+    const after = alter(before, stored ?? { name, roles: [], disabled: false, credentials: [] })
+    if ('refused' in after) return after
+    const isChanged = await operators.update(name, (current) =>
+      isDeepStrictEqual(current, stored) ? { result: true, write: { record: after } } : { result: false },
+    )
+    const now = await directory.find(name)
+    if (!isChanged || now === undefined) return { refused: 'changed_meanwhile' }
+    note(differenceOf(shownRecord(before), shownRecord(now)))
+    return listed(now)
+  })
+
+/**
+ * Changes the roles of an operator of the store, or disables or enables one. An operator of the configuration can be
+ * disabled, too. Nobody changes an operator who may do more than they. Throws `Unavailable`.
+ */
+export const updateOperator = async (
+  administration: Administration,
+  by: Operator,
+  {
+    roles,
+    disabled,
+    issuer,
+    ...which
+  }: ChangedOperator & { readonly roles?: readonly string[] | undefined; readonly disabled?: boolean | undefined },
+): Promise<ListedOperator | OperatorRefusal> => {
+  const { config } = administration
+  if (roles === undefined && disabled === undefined) return { refused: 'empty' }
+  return alterOperator(administration, by, { action: 'operator.update', ...which }, (before, stored) => {
+    const fault = findRankFault(config, issuer, before.roles) ?? findRoleFault(config, issuer, roles ?? [])
+    if (fault !== undefined) return fault
+    if (before.source === 'configuration' && roles !== undefined) return { refused: 'configured' }
+    return { ...stored, ...(roles !== undefined && { roles: [...roles] }), ...(disabled !== undefined && { disabled }) }
+  })
+}
+
+/** Removes an operator from the store; their sessions end. Throws `Unavailable`. */
+export const removeOperator = async (
+  administration: Administration,
+  by: Operator,
+  { name, issuer, ifMatch }: ChangedOperator,
+): Promise<{ readonly name: string } | OperatorRefusal> => {
+  const { config, stores } = administration
+  if (config.operators.people.some((person) => person.name === name)) return { refused: 'configured' }
+  return change(administration, by, { action: 'operator.remove', operator: name }, async (note) => {
+    const { operators } = collections(stores)
+    const found = isOperatorName(name) ? await operators.find(name) : undefined
+    if (found === undefined) return { refused: 'unknown' }
+    if (ifMatch !== undefined && etagOf({ ...found, source: 'store' }) !== ifMatch)
+      return { refused: 'changed_meanwhile' }
+    const fault = findRankFault(config, issuer, found.roles)
+    if (fault !== undefined) return fault
+    const isRemoved = await operators.update(name, (current) =>
+      isDeepStrictEqual(current, found) ? { result: true, write: null } : { result: false },
+    )
+    if (!isRemoved) return { refused: 'changed_meanwhile' }
+    note({ before: shownRecord(found) })
+    return { name }
+  })
+}
+
+/** Credentials of one operator. */
+const maxCredentials = 20
+
+/** Adds a credential to an operator. Throws `Unavailable`. */
+export const addCredential = async (
+  administration: Administration,
+  by: Operator,
+  { credential, issuer, ...which }: ChangedOperator & { readonly credential: OperatorCredential },
+): Promise<ListedOperator | OperatorRefusal> => {
+  const taken = await operatorDirectory(administration).findBy(
+    (other) => credentialId(other) === credentialId(credential),
+  )
+  if (taken !== undefined) return { refused: 'has_credential' }
+  return alterOperator(administration, by, { action: 'operator.add_credential', ...which }, (before, stored) => {
+    const isOwn = issuer.name === before.name
+    const fault = isOwn ? undefined : findRankFault(administration.config, issuer, before.roles)
+    if (fault !== undefined) return fault
+    if (before.credentials.length >= maxCredentials) return { refused: 'too_many' }
+    return { ...stored, credentials: [...stored.credentials, credential] }
+  })
+}
+
+/** Removes a credential of the store; sessions that it opened end. Throws `Unavailable`. */
+export const removeCredential = async (
+  administration: Administration,
+  by: Operator,
+  { id, issuer, ...which }: ChangedOperator & { readonly id: string },
+): Promise<ListedOperator | OperatorRefusal> =>
+  alterOperator(administration, by, { action: 'operator.remove_credential', ...which }, (before, stored) => {
+    const isOwn = issuer.name === before.name
+    const fault = isOwn ? undefined : findRankFault(administration.config, issuer, before.roles)
+    if (fault !== undefined) return fault
+    if (!before.credentials.some((credential) => credentialId(credential) === id)) return { refused: 'unknown' }
+    const left = stored.credentials.filter((credential) => credentialId(credential) !== id)
+    return left.length === stored.credentials.length ? { refused: 'configured' } : { ...stored, credentials: left }
+  })
+
+/**
+ * Makes a link that signs an operator in once, within 15 minutes, so that they register a passkey. `path` is below
+ * `admin.base_url`. Only commands on the host make one for an operator who has a credential. Throws `Unavailable`.
+ */
+export const issueOperatorLink = async (
+  administration: Administration,
+  by: Operator,
+  { name, issuer }: ChangedOperator,
+): Promise<{ readonly path: string; readonly expiresAt: number } | OperatorRefusal> => {
+  const { config, stores, clock } = administration
+  const found = isOperatorName(name) ? await operatorDirectory(administration).find(name) : undefined
+  if (found === undefined) return { refused: 'unknown' }
+  const fault = findRankFault(config, issuer, found.roles)
+  if (fault !== undefined) return fault
+  if (issuer.proof !== 'local' && found.credentials.length > 0) return { refused: 'has_credential' }
+  return change(administration, by, { action: 'operator.issue_link', operator: name }, async () => ({
+    path: linkPath(await makeLink(collections(stores).operatorLinks, name)),
+    expiresAt: clock() + linkSeconds * 1000,
+  }))
+}

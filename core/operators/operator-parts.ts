@@ -1,0 +1,22 @@
+import type { FindOperatorOfCertificate } from './certificates.js'
+import type { OperatorDirectory } from './directory.js'
+import type { OperatorLink } from './links.js'
+import type { OneTimeStore } from '../storage/ports.js'
+import type { OperatorSignIn } from './sign-ins.js'
+import type { OperatorSignIns } from './sign-in.js'
+import type { OperatorSessions } from './sessions.js'
+import type { FindSite } from './site.js'
+
+/** What is known of operators, and how they prove to be one: by the configuration in force, and the store. */
+export interface OperatorParts {
+  readonly directory: OperatorDirectory
+  readonly sessions: OperatorSessions
+  readonly site: FindSite
+  readonly certificates: FindOperatorOfCertificate
+  readonly claimedRoles: () => Readonly<Record<string, string>>
+  readonly signIns: OperatorSignIns
+  readonly begun: OneTimeStore<OperatorSignIn>
+  readonly links: OneTimeStore<OperatorLink>
+  /** The issuer of `operators.oidc`, if there is one. */
+  readonly oidc: () => string | undefined
+}
