@@ -17,7 +17,7 @@ const sessionOf = ({ request, parts, operator }: ConsoleCall<unknown>) => {
 }
 
 const noSession = (): never => {
-  throw new Problem(403, 'no_session', 'This needs a session in a browser.')
+  throw new Problem(409, 'no_session', 'This needs a session in a browser.')
 }
 
 const isPasskey = <C extends { readonly kind: string }>(credential: C): credential is C & OperatorPasskey =>
