@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Administration, Operator } from '../administration/administration.js'
+import type { SearchedLog } from '../administration/audit.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import type { EndpointRequest } from '../endpoints/message.js'
 import type { OperatorIdentity } from '../operators/operator.js'
@@ -42,7 +43,7 @@ export interface ApiDeclaration<Query, Body, Output> {
 }
 
 /** What a service gives to the routes of the API. */
-export interface ApiParts extends Administration {
+export interface ApiParts extends Administration, SearchedLog {
   /** The configuration in force, with its modules. */
   readonly checked: CheckedConfiguration
   readonly running: RunningService

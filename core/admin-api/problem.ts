@@ -87,6 +87,7 @@ const refusals: Readonly<Record<string, readonly [status: number, detail: string
   disabled: [409, 'The account is disabled.'],
   too_many: [409, 'There are too many of them.'],
   has_credential: [409, 'The credential is taken, or the operator has one already.'],
+  no_audit_file: [409, 'The audit log is printed to standard output, so there is no file to search.'],
   no_secret: [409, 'The client has no secret.'],
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
 import { apiPath, defineApiRoute, type ApiRoute } from './api-route.js'
 import { createOpenApi } from './openapi.js'
+import { auditRoutes } from './routes/audit.js'
 import { clientRoutes } from './routes/clients.js'
 import { configurationRoutes } from './routes/configuration.js'
 import { keyRoutes } from './routes/keys.js'
@@ -24,6 +25,7 @@ const described: readonly ApiRoute[] = [
   ...operatorRoutes,
   ...operatorPeopleRoutes,
   ...configurationRoutes,
+  ...auditRoutes,
 ]
 
 /** The description of the API is made once, when it is first asked for. */

@@ -1,9 +1,20 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { hsmLogFormats, isHsmLogFormat, type HsmLogFile } from '../operate/hsm-logs/read-hsm-logs.js'
 import type { CountCommandOptions, ReconcileCommandOptions, VerifyCommandOptions } from './audit.js'
+import { objectTypes } from '../observe/audit-search/terms.js'
 import type { MakePackOptions } from './audit-pack.js'
+import type { AuditSearchOptions } from './audit-search.js'
 import type { VerifyPackCommandOptions } from './verify-audit-pack.js'
-import { collect, demand, jsonOption, nameConfig, optionalConfig, requireConfig, wideOption } from './options.js'
+import {
+  collect,
+  demand,
+  jsonOption,
+  nameConfig,
+  optionalConfig,
+  parseDuration,
+  requireConfig,
+  wideOption,
+} from './options.js'
 
 type PackCommandOptions = Partial<MakePackOptions> & VerifyPackCommandOptions & { readonly verify?: string }
 
@@ -51,7 +62,70 @@ export const addAuditCommands = (audit: Command): void => {
       nameConfig(command)
       await (await import('./audit.js')).reconcileAudit(options)
     })
+  addSearchCommands(audit)
   addPackCommand(audit)
+}
+
+const searched = (command: Command): Command =>
+  command
+    .argument('[files...]', 'oldest first, plain or gzip; -: standard input; default: the log of the configuration')
+    .addOption(optionalConfig('search the log of this configuration, and the files that it had before'))
+    .option('--since <when>', 'from this time on, or for so long: 24h, 7d', parseWhen)
+    .option('--until <when>', 'before this time, or so long ago', parseWhen)
+    .addOption(jsonOption())
+    .addOption(wideOption())
+
+/** Adds the commands that search the log. */
+const addSearchCommands = (audit: Command): void => {
+  const limit = ['--limit <number>', 'how many lines to print', parseCount] as const
+  searched(audit.command('find').description('find lines of the audit log, the newest first'))
+    .option('--event <name>', 'an event, or its beginning: account.*; may be repeated', collect)
+    .option('--client <id>', 'client_id')
+    .option('--sub <sub>', 'the person')
+    .option('--jti <jti>', 'the token')
+    .option('--kid <kid>', 'the key')
+    .option('--operator <name>', 'the operator; local: a command on the host')
+    .option('--request-id <id>', 'the request')
+    .addOption(objectOption())
+    .option(...limit, 50)
+    .action(search('printAuditLines'))
+  searched(audit.command('changes').description('show who changed what, the newest change first'))
+    .option('--operator <name>', 'the operator; local: a command on the host')
+    .option(...limit, 1000)
+    .action(search('printChanges'))
+  searched(audit.command('who').description('show each change of one object, with its operator and what was changed'))
+    .addOption(objectOption().makeOptionMandatory())
+    .option(...limit, 1000)
+    .action(search('printWho'))
+  searched(audit.command('algorithms').description('show which client gets tokens of which algorithm'))
+    .option('--client <id>', 'client_id')
+    .action(search('printAlgorithms'))
+}
+
+type SearchCommand = 'printAuditLines' | 'printChanges' | 'printWho' | 'printAlgorithms'
+
+const search =
+  (name: SearchCommand) => async (files: readonly string[], options: AuditSearchOptions, command: Command) => {
+    if (files.length === 0) nameConfig(command)
+    await (await import('./audit-search.js'))[name](files, options)
+  }
+
+const objectOption = (): Option =>
+  new Option('--object <type:id>', `what was changed: ${objectTypes.join(', ')}, and its id: client:shop`).argParser(
+    (written: string) => {
+      if (objectTypes.includes(written.slice(0, written.indexOf(':')))) return written
+      throw new InvalidArgumentError(`Write a type (${objectTypes.join(', ')}), a colon, and an id: client:shop.`)
+    },
+  )
+
+/** Milliseconds since the epoch, of a time or a duration before now. */
+const parseWhen = (written: string): number =>
+  /^\d+[smhd]$/.test(written) ? Date.now() - parseDuration(written) * 1000 : parseTime(written)
+
+const parseCount = (written: string): number => {
+  const count = /^[1-9]\d{0,5}$/.test(written) ? Number(written) : NaN
+  if (!(count <= 100_000)) throw new InvalidArgumentError('Write a number from 1 to 100000.')
+  return count
 }
 
 const addPackCommand = (audit: Command): void => {

@@ -1,6 +1,6 @@
 import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
-import { verifyAudit, type AuditVerification } from '../operate/audit-verify.js'
+import { verifyAudit, type AuditVerification } from '../observe/audit-verify.js'
 import { countSignatures } from '../operate/count-signatures.js'
 import { readLines, RecordsUnreadable } from '../operate/json-records.js'
 import { compareHsmLogs, type HsmReconciliation } from '../operate/hsm-logs/compare-counts.js'
@@ -168,7 +168,7 @@ export const verifyAuditFiles = async (files: readonly string[], options: Verify
 }
 
 /** Without a configuration, the log is read from standard input. */
-const findLogs = async ({ config: file }: { readonly config?: string }): Promise<readonly string[]> => {
+export const findLogs = async ({ config: file }: { readonly config?: string }): Promise<readonly string[]> => {
   if (file === undefined) return ['-']
   const logs = logsOf(await readWritten(file))
   if (logs.length === 0) throw new CommandFailed('The audit log of this configuration is not a file: name the files.')

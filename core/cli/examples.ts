@@ -35,6 +35,14 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'audit verify audit.jsonl.2.gz audit.jsonl.1 audit.jsonl',
     'audit verify --partial - < audit.jsonl',
   ],
+  'audit find': [
+    'audit find --jti 0b9f6f0e --config my.yaml',
+    "audit find --event 'login.*' --sub ada --since 24h --config my.yaml",
+    'audit find --client shop audit.jsonl.2.gz audit.jsonl.1',
+  ],
+  'audit changes': ['audit changes --since 7d --config my.yaml'],
+  'audit who': ['audit who --object client:shop --config my.yaml'],
+  'audit algorithms': ['audit algorithms --since 30d --config my.yaml'],
   'audit count': ['audit count --from 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z --config my.yaml'],
   'audit reconcile': [
     'audit reconcile --cloudtrail export.json.gz --from 2026-11-20T00:00:00Z --config my.yaml',

@@ -23,6 +23,7 @@ import type { AuditSignatures } from '../keys/audit-signatures.js'
 import type { KeyLog } from '../keys/log/key-log.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
+import type { AuditReader } from '../observe/audit-search/audit-reader.js'
 import type { Log } from '../observe/log.js'
 import type { Tracing } from '../observe/tracing.js'
 import type { ClientDirectory } from '../oauth/clients/client.js'
@@ -69,6 +70,8 @@ export const tokens = {
   /** What the start is given in addition to the configuration. */
   options: token<{ readonly demo?: Demo; readonly tracing?: Tracing | undefined }>('options'),
   audit: token<AuditLog>('audit'),
+  /** This is undefined when the audit log is no file. */
+  auditReader: token<AuditReader | undefined>('auditReader'),
   refusals: token<Refusals>('refusals'),
   stores: token<Stores>('stores'),
   collections: token<Collections>('collections'),

@@ -8,7 +8,6 @@ import type { Disposables } from '../disposables.js'
 import { collections } from '../collections/collections.js'
 import type { Reload } from '../endpoints/admin/reload.js'
 import type { Endpoint } from '../endpoints/endpoint.js'
-import { createRefusals } from '../endpoints/refusals.js'
 import { liveAccounts } from '../interaction/account-directory.js'
 import type { Pages } from '../interaction/pages/pages.js'
 import { createHintKeys } from '../keys/lifecycle/hint-keys.js'
@@ -25,6 +24,7 @@ import { actedHere } from '../observe/acted-by.js'
 import type { HealthCheck, Readiness } from '../observe/health.js'
 import { metricsOf } from '../observe/metrics.js'
 import { newRequestIds, type RequestIds } from '../observe/plugin-log.js'
+import { registerAudit } from './audit-parts.js'
 import { startBackChannel } from './back-channel.js'
 import { startPings } from './ciba-pings.js'
 import type { Demo } from '../demo/demo.js'
@@ -103,19 +103,15 @@ const openContainer = (
   demo: Demo | undefined,
   disposables: Disposables,
 ): DependencyContainer => {
-  const { clock, log, audit, auditFile, stores, tracing } = process
+  const { clock, log, stores, tracing } = process
   const container = root.createChildContainer()
   wire(container)
   container.register(tokens.config, { useValue: config })
   container.register(tokens.clock, { useValue: clock })
   container.register(tokens.log, { useValue: log })
   container.register(tokens.options, { useValue: { ...(demo && { demo }), tracing } })
-  container.register(tokens.audit, { useValue: audit })
   container.register(tokens.stores, { useValue: stores })
-  const limits = container.resolve(tokens.rateLimits)
-  // It is closed before the audit log, to which it writes its counts.
-  const refusals = disposables.keep(createRefusals({ audit, hasRoom: () => auditFile.hasRoom(), limits }))
-  container.register(tokens.refusals, { useValue: refusals })
+  registerAudit(container, process, config, disposables)
   return container
 }
 

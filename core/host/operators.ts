@@ -33,6 +33,7 @@ export const createApiParts = (get: Resolve): (() => ApiParts) => {
     clock: get(tokens.clock),
     operators: get(tokens.operators),
     audit: get(tokens.audit),
+    auditReader: get(tokens.auditReader),
     unrecorded: (error: Error) => log.error('A change was made, but the audit log has only its beginning', {}, error),
     cursors: createCursors(secrets),
     repetitions: createRepetitions(repeatableRequests),

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { lineHash } from '../../core/observe/audit-chain.js'
 import { openAudit } from '../../core/observe/audit-file.js'
-import { verifyAudit, type AuditVerifyOptions } from '../../core/operate/audit-verify.js'
+import { verifyAudit, type AuditVerifyOptions } from '../../core/observe/audit-verify.js'
 import { readLines } from '../../core/operate/json-records.js'
 import { mountSmallDisk } from '../support/stores/small-disk.js'
 

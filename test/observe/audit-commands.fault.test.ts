@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { verifyAudit } from '../../core/operate/audit-verify.js'
+import { verifyAudit } from '../../core/observe/audit-verify.js'
 import { readLines } from '../../core/operate/json-records.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 import type { Outcome } from '../support/server/command-host.js'

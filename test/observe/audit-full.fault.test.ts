@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { openAudit } from '../../core/observe/audit-file.js'
-import { verifyAudit } from '../../core/operate/audit-verify.js'
+import { verifyAudit } from '../../core/observe/audit-verify.js'
 import { readJsonLines, readLines } from '../../core/operate/json-records.js'
 import { noLog } from '../../core/observe/log.js'
 import { basic } from '../support/clients/clients.js'

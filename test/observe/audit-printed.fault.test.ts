@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { verifyAudit } from '../../core/operate/audit-verify.js'
+import { verifyAudit } from '../../core/observe/audit-verify.js'
 import { readLines } from '../../core/operate/json-records.js'
 import { mountSmallDisk } from '../support/stores/small-disk.js'
 import { openPrintingService, type PrintingService } from '../support/server/printing-service.js'

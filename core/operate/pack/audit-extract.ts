@@ -1,4 +1,4 @@
-import { verifyAudit, type AuditVerification } from '../audit-verify.js'
+import { verifyAudit, type AuditVerification } from '../../observe/audit-verify.js'
 import type { ChainProof } from './pack.js'
 
 /** The lines of each file of the log, as one reads the extract on. `starts` as in `ChainProof.files`. */

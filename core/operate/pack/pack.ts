@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.js'
-import type { AuditBefore, AuditEnd } from '../audit-verify.js'
+import type { AuditBefore, AuditEnd } from '../../observe/audit-verify.js'
 
 /** The version of the format that is written here, and the only one that is read. */
 export const packFormat = 1

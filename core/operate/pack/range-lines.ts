@@ -9,7 +9,7 @@ import {
   wholePart,
   type AuditEnd,
   type Chained,
-} from '../audit-verify.js'
+} from '../../observe/audit-verify.js'
 import { readLines } from '../json-records.js'
 import type { ChainProof } from './pack.js'
 

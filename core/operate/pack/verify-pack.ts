@@ -1,6 +1,6 @@
 import { build } from '../../package-root.js'
 import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
-import { parseAuditLine } from '../audit-verify.js'
+import { parseAuditLine } from '../../observe/audit-verify.js'
 import { createSignatureCounter } from '../count-signatures.js'
 import { checkTimeStamp } from '../time-stamps/check-time-stamp.js'
 import { verifyExtract, type ExtractFaults } from './audit-extract.js'

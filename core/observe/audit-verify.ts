@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js'
 import { RecentMap } from '../recent-map.js'
-import { lineHash, lineStart, schemaVersion } from '../observe/audit-chain.js'
+import { lineHash, lineStart, schemaVersion } from './audit-chain.js'
 
 /** What is wrong with the lines of a writer, or with a line that belongs to none. */
 export type AuditFaultKind = 'changed' | 'missing' | 'reordered' | 'repeated' | 'unchained'
