@@ -87,7 +87,7 @@ module.exports = {
     room(
       'admin-api',
       [
-        '^core/(administration|attestation|checks|keys|operators)/',
+        '^core/(administration|attestation|checks|collections|keys|operators)/',
         '^core/endpoints/(message|admin/admin-endpoint|admin/reload)\\.ts$',
         '^config/',
         wire,
@@ -100,7 +100,7 @@ module.exports = {
     room(
       'console',
       [
-        '^core/(admin-api|administration|checks|operators|interaction)/',
+        '^core/(admin-api|administration|checks|keys|operators|interaction)/',
         '^core/endpoints/(message|admin/admin-endpoint)\\.ts$',
         '^config/',
         oauth,

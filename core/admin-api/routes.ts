@@ -5,6 +5,7 @@ import { createOpenApi } from './openapi.js'
 import { auditRoutes } from './routes/audit.js'
 import { clientRoutes } from './routes/clients.js'
 import { configurationRoutes } from './routes/configuration.js'
+import { figureRoutes } from './routes/figures.js'
 import { keyRoutes } from './routes/keys.js'
 import { operatorPeopleRoutes } from './routes/operator-people.js'
 import { operatorRoutes } from './routes/operators.js'
@@ -26,6 +27,7 @@ const described: readonly ApiRoute[] = [
   ...operatorPeopleRoutes,
   ...configurationRoutes,
   ...auditRoutes,
+  ...figureRoutes,
 ]
 
 /** The description of the API is made once, when it is first asked for. */

@@ -2,6 +2,7 @@ import type { SecondFactors } from '../administration/enrolments.js'
 import type { Reload } from '../endpoints/admin/reload.js'
 import type { RingReport } from '../keys/ring-report.js'
 import type { KeyProbe } from '../keys/probe-key.js'
+import type { SharedFigures } from '../collections/shared-figures.js'
 import type { ReadinessReport } from '../observe/health.js'
 
 /** What only a running service knows and can do. With workers it is one of them that answers. */
@@ -12,6 +13,14 @@ export interface RunningService {
   readonly prove: (signal: AbortSignal, signer: string) => Promise<readonly KeyProbe[]>
   readonly readiness: () => ReadinessReport
   readonly reload: Reload
+  /** The problems of the last reload, if it was refused. */
+  readonly refusedReload: () => readonly { readonly path: string; readonly message: string }[]
+  /** The figures of all processes. Throws `Unavailable`. */
+  readonly figures: () => Promise<SharedFigures>
+  /** Publishes the figures of this process now, as happens every ten seconds anyway. Never throws. */
+  readonly publishFigures: () => Promise<void>
+  /** What short-lived entries of each class take of the stores, and may take, in bytes. */
+  readonly shares: () => Readonly<Record<string, { readonly bytes: number; readonly limit: number }>>
   /** The second factors of attestation that the plugins contribute. */
   readonly secondFactors: SecondFactors
 }

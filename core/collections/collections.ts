@@ -45,6 +45,7 @@ import type { KeyPublication } from '../keys/lifecycle/publications.js'
 import type { KeyLogRecord } from '../keys/log/head.js'
 import type { ReplicaReport, SlotRecord } from '../keys/slots/slot.js'
 import type { QuotaName } from './quotas.js'
+import type { FiguresReport } from './shared-figures.js'
 import type { Stores } from './stores.js'
 
 /** A one-time change of records that `signet migrate` has made. */
@@ -84,6 +85,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     recoverySessions: records.records<RecoverySession>('recovery_sessions'),
     publications: records.records<KeyPublication>('key_publications'),
     keyLog: records.records<KeyLogRecord>('key_log'),
+    figures: records.records<FiguresReport>('figures'),
     keySlots: records.records<SlotRecord>('key_slots'),
     replicas: records.records<ReplicaReport>('replicas'),
     sessionIndex: records.records<SessionEntry>('session_index'),

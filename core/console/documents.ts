@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Problem } from '../admin-api/problem.js'
 import { isoTime } from '../clock.js'
 import { createChooseLanguage } from '../interaction/languages/choose-language.js'
 import { createTranslator, type Translator } from '../interaction/languages/translator.js'
-import { loadAssets, type Asset } from '../interaction/pages/load-assets.js'
+import { createAsset, loadAssets, type Asset } from '../interaction/pages/load-assets.js'
 import { compileTemplates, type Render } from '../interaction/pages/templates.js'
 import { plainTheme } from '../interaction/pages/theme.js'
 import { readViewsOf } from '../interaction/pages/view-files.js'
@@ -70,7 +71,19 @@ export interface ConsoleDocuments {
 }
 
 /** The files that the pages link to: those of the public pages, and the console's own. */
-export const loadConsoleAssets = (): ReadonlyMap<string, Asset> => loadAssets(folder('assets'))
+export const loadConsoleAssets = (): ReadonlyMap<string, Asset> =>
+  new Map([...loadAssets(folder('assets')), ...plotFiles.flatMap(([name, file]) => loadPlotFile(name, file))])
+
+/** The library that draws the figures of the overview. */
+const plotFiles = [
+  ['uplot.js', 'uPlot.iife.min.js'],
+  ['uplot.css', 'uPlot.min.css'],
+] as const
+
+const loadPlotFile = (name: string, file: string): readonly (readonly [string, Asset])[] => {
+  const asset = createAsset(name, readFileSync(createRequire(import.meta.url).resolve(`uplot/dist/${file}`)))
+  return asset === undefined ? [] : [[name, asset]]
+}
 
 export interface DocumentOptions {
   readonly assets: ReadonlyMap<string, Asset>

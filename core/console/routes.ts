@@ -1,11 +1,32 @@
 import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
 import { consolePath, type ConsoleRoute } from './console-page.js'
-import { clientPages } from './pages/clients.js'
+import { peopleForms } from './pages/change-person.js'
+import { clientForms, clientPages } from './pages/clients.js'
+import { configurationPages } from './pages/configuration.js'
 import { credentialPages } from './pages/credentials.js'
+import { devicePages } from './pages/devices.js'
+import { editClientPages } from './pages/edit-client.js'
+import { keyPages } from './pages/keys.js'
 import { overviewPages } from './pages/overview.js'
+import { peoplePages } from './pages/people.js'
+import { registrationPages } from './pages/registrations.js'
+import { signerPages } from './pages/signers.js'
 
 /** Every page and form of the console. */
-export const consoleRoutes: readonly ConsoleRoute[] = [...overviewPages, ...clientPages, ...credentialPages]
+export const consoleRoutes: readonly ConsoleRoute[] = [
+  ...overviewPages,
+  ...keyPages,
+  ...signerPages,
+  ...editClientPages,
+  ...clientPages,
+  ...clientForms,
+  ...peoplePages,
+  ...peopleForms,
+  ...devicePages,
+  ...registrationPages,
+  ...configurationPages,
+  ...credentialPages,
+]
 
 /** Requests per minute and address. Operators share the address of their proxy. */
 const perMinute = 3000

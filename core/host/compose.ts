@@ -100,6 +100,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
   const { reload, requestIds } = issuer
   const readiness = openReadiness(process, issuer, disposables)
   issuer.admit(readiness)
+  const observed = observeRequests(metricsOf(config.issuer, metrics))
   const listeners = await serve({
     config,
     clock: process.clock,
@@ -112,7 +113,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, dispos
       createServiceAnswers(issuer.resolve),
     ),
     ...{ operatorGuard: issuer.resolve(tokens.operatorGuard), isWorker: options.isWorker },
-    observe: observeRequests(metricsOf(config.issuer, metrics)),
+    observe(answered) {
+      observed(answered)
+      process.figures.request(answered)
+    },
     certificateIgnored: observeIgnoredCertificates(metrics),
     shedding: observeShedding(metrics, lag),
     traces,

@@ -32,6 +32,7 @@ import { followKeys } from './public-key-log.js'
 import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { closeGeneration, openGeneration, type Generation, type GenerationSources } from './generation.js'
 import { createKeyCheck } from './key-check.js'
+import { createRunningService } from './running-service.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { observeKeys } from './instruments/key-metrics.js'
 import { observeSlots } from './instruments/slot-metrics.js'
@@ -230,7 +231,7 @@ export const openIssuer = async (
   await ledger.publish(generation, 'start')
   await generation.reconcileAccounts()
   observeIssuer(process, resolve, current, slots)
-  const { reload, refreshKeys } = createReload({
+  const { reload, refreshKeys, refused } = createReload({
     reopenAudit: () => process.auditFile.reopen(),
     sources,
     ledger,
@@ -246,6 +247,7 @@ export const openIssuer = async (
     ...{ slots, kept: collections(stores), config: () => current().checked.config, audit, log },
     notifyClients: notifyClientsOf(resolve),
   })
+  let running: RunningService | undefined
   return {
     endpoints: liveEndpoints(() => serving),
     lookAtSlots,
@@ -257,12 +259,8 @@ export const openIssuer = async (
     reload,
     admit(readiness) {
       const { secondFactors } = registries
-      const running: RunningService = {
-        keys: () => current().ring.report(),
-        prove: (signal, signer) => current().ring.probe(signal, signer),
-        readiness: () => readiness.report(),
-        ...{ reload, secondFactors },
-      }
+      const parts = { process, current, reload, refusedReload: refused, readiness, secondFactors }
+      running = createRunningService(parts)
       container.register(tokens.running, { useValue: running })
     },
     async begin() {
@@ -271,6 +269,7 @@ export const openIssuer = async (
       disposables.add(ledger.watch(current))
       disposables.add(repeatWhileServing(lookAtSlots))
       disposables.add(repeatWhileServing(endSignatures))
+      disposables.add(repeatWhileServing(() => running?.publishFigures() ?? Promise.resolve(), 10_000))
     },
   }
 }

@@ -10,6 +10,7 @@ import { openAudit } from '../observe/audit-file.js'
 import type { AuditFile } from '../observe/audit-log.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
+import { createFigures, type FigureCounts } from '../observe/figures.js'
 import { LoopLag } from '../observe/loop-lag.js'
 import { createMetrics, metricsOf, type Metrics } from '../observe/metrics.js'
 import { observeProcess } from '../observe/process-metrics.js'
@@ -43,6 +44,8 @@ export interface HostProcess {
   readonly audit: AuditLog
   readonly stores: Stores & Required<Pick<Stores, 'shares'>>
   readonly lag: LoopLag
+  /** The figures of this process for the console. */
+  readonly figures: FigureCounts
 }
 
 /**
@@ -59,8 +62,16 @@ export const openProcess = async (
   const metrics = createMetrics()
   const traces: TraceContexts = new Map()
   disposables.add(observeProcess(metrics))
+  const observed = observeAudit(metricsOf(config.issuer, metrics))
+  const figures = createFigures(clock)
   const auditFile = disposables.keep(
-    await openAudit(config, clock, { recorded: observeAudit(metricsOf(config.issuer, metrics)), traces }),
+    await openAudit(config, clock, {
+      recorded(event) {
+        observed(event)
+        figures.event(event)
+      },
+      traces,
+    }),
   )
   const audit = doubles?.audit?.(auditFile) ?? auditFile
   const opened = disposables.keep(await openStores(config, clock))
@@ -70,5 +81,6 @@ export const openProcess = async (
   await proveStores(config, opened, clock)
   const lag = new LoopLag()
   disposables.add(() => lag[Symbol.dispose]())
-  return { clock, monotonic, log, metrics, tracing, traces, auditFile, audit, stores: { ...watched, shares }, lag }
+  const both = { ...watched, shares }
+  return { clock, monotonic, log, metrics, tracing, traces, auditFile, audit, stores: both, lag, figures }
 }

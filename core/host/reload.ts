@@ -120,6 +120,8 @@ export interface Reloads {
   readonly reload: Reload
   /** Throws `ConfigurationError` when a key cannot be published, and `Unavailable`; the keys then stay as they are. */
   refreshKeys(): Promise<void>
+  /** The problems of the last reload, if it was refused. */
+  refused(): readonly Problem[]
 }
 
 export const createReload = (options: ReloadOptions): Reloads => {
@@ -208,11 +210,15 @@ export const createReload = (options: ReloadOptions): Reloads => {
     last = result.catch(() => undefined)
     return result
   }
+  let problems: readonly Problem[] = []
   return {
+    refused: () => problems,
     refreshKeys: () => inTurn(refreshKeys),
     reload: async (request) => {
       try {
-        return logged(await inTurn(() => reload(request)), log)
+        const result = logged(await inTurn(() => reload(request)), log)
+        problems = result.outcome === 'refused' ? result.problems : []
+        return result
       } catch (error) {
         if (error instanceof Unavailable) log.warn('The configuration was not reloaded', { problems: [error.message] })
         else log.error('A reload failed', {}, error)

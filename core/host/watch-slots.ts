@@ -101,14 +101,17 @@ export const createSlotLook = ({ slots, serving, refreshKeys, audit, log }: Slot
 }
 
 /** Works at once, and then every five seconds for as long as the process serves. Returns a function that stops it. */
-export const repeatWhileServing = (work: (signal: AbortSignal) => Promise<void>): (() => Promise<void>) => {
+export const repeatWhileServing = (
+  work: (signal: AbortSignal) => Promise<void>,
+  intervalMs = lookMs,
+): (() => Promise<void>) => {
   const stopping = new AbortController()
   let busy: Promise<void> | undefined
   const begin = (): void => {
     busy ??= work(stopping.signal).finally(() => (busy = undefined))
   }
   begin()
-  const timer = setInterval(begin, lookMs).unref()
+  const timer = setInterval(begin, intervalMs).unref()
   return async () => {
     clearInterval(timer)
     stopping.abort()

@@ -1,18 +1,109 @@
 import { z } from 'zod'
-import { listClientsAfter, type ListedClient } from '../../administration/clients.js'
+import { rotateClientSecret } from '../../administration/client-metadata.js'
+import {
+  listClientsAfter,
+  readClient,
+  removeClient,
+  setClientDisabled,
+  type ListedClient,
+} from '../../administration/clients.js'
+import type { ApiParts } from '../../admin-api/api-route.js'
 import { listQuery, readPage } from '../../admin-api/lists.js'
+import { Problem, unlessRefused } from '../../admin-api/problem.js'
 import type { Translator } from '../../interaction/languages/translator.js'
-import { definePage } from '../console-page.js'
+import { code, pathTo, timeCell, type Cell, type Section } from '../cells.js'
+import { clientCode } from '../client-code.js'
+import { definePage, defineForm } from '../console-page.js'
 import { pagerOf } from '../pager.js'
 
-const row = (texts: Translator, client: ListedClient) => ({
-  id: client.client_id,
-  name: client.client_name ?? client.client_id,
-  grants: client.grant_types.join(', '),
-  authentication: client.token_endpoint_auth_method ?? 'client_secret_basic',
-  source: texts.text(`clients.from.${client.source}`),
-  disabled: client.disabled === true,
-})
+const authenticationOf = ({ token_endpoint_auth_method: method }: ListedClient): string =>
+  method ?? 'client_secret_basic'
+
+const rowOf = (texts: Translator, client: ListedClient): readonly Cell[] => [
+  {
+    text: client.client_name ?? client.client_id,
+    small: client.client_name === undefined ? undefined : client.client_id,
+    href: pathTo('clients', client.client_id),
+  },
+  { small: client.grant_types.map((grant) => grant.replace('urn:ietf:params:oauth:grant-type:', '')).join(', ') },
+  { small: authenticationOf(client) },
+  { text: texts.text(`clients.from.${client.source}`) },
+  client.disabled === true
+    ? { text: texts.text('common.disabled'), tone: 'bad' }
+    : { text: texts.text('common.active'), tone: 'good' },
+]
+
+/** Throws `Problem` when there is no such client. */
+export const findClient = async (parts: ApiParts, clientId: string) => {
+  const found = await readClient(parts, clientId)
+  if (found === undefined) throw new Problem(404, 'unknown', 'There is no such client.')
+  return found
+}
+
+const lines = (values: readonly string[] | undefined): Cell =>
+  values === undefined || values.length === 0 ? { text: '–' } : { text: values.join(' · '), code: true }
+
+/** The address at which a client's sign-in begins, as its own application would send the browser there. */
+const tryUrl = (issuer: string, { client_id, scope }: ListedClient, redirectUri: string): string =>
+  `${issuer}/authorize?${new URLSearchParams({
+    ...{ response_type: 'code', client_id, redirect_uri: redirectUri, state: 'try' },
+    scope: scope.includes('openid') ? 'openid' : scope.join(' '),
+    // The verifier is 43 times `A`: nobody redeems the code.
+    ...{ code_challenge: 'DwBzhbb51LfusnSGBa_hqYSgo7-j8BTQnip4TOnlzRo', code_challenge_method: 'S256' },
+  }).toString()}`
+
+const settingsOf = (texts: Translator, client: ListedClient): readonly Section[] => [
+  {
+    title: texts.text('client.group.basics'),
+    facts: [
+      [texts.text('client.field.client_id'), code(client.client_id)],
+      [texts.text('clients.source'), { text: texts.text(`clients.from.${client.source}`) }],
+      [texts.text('client.field.application_type'), code(client.application_type)],
+      [texts.text('client.field.contacts'), lines(client.contacts)],
+    ],
+  },
+  {
+    title: texts.text('client.group.sign_in'),
+    facts: [
+      [texts.text('client.field.redirect_uris'), lines(client.redirect_uris)],
+      [texts.text('client.field.post_logout_redirect_uris'), lines(client.post_logout_redirect_uris)],
+      [texts.text('client.field.backchannel_logout_uri'), code(client.backchannel_logout_uri ?? '–')],
+      [texts.text('client.field.consent'), code(client.consent ?? 'remembered')],
+    ],
+  },
+  {
+    title: texts.text('client.group.authentication'),
+    facts: [
+      [texts.text('client.field.token_endpoint_auth_method'), code(authenticationOf(client))],
+      [
+        texts.text('client.secret'),
+        { text: texts.text(client.client_secret_sha256 ? 'client.secret.set' : 'client.secret.none') },
+      ],
+      ...(client.previous_client_secret_expires_at === undefined
+        ? []
+        : [
+            [
+              texts.text('client.secret.previous_until'),
+              timeCell(texts, client.previous_client_secret_expires_at * 1000),
+            ] as const,
+          ]),
+      [texts.text('client.field.jwks_uri'), code(client.jwks_uri ?? '–')],
+    ],
+  },
+  {
+    title: texts.text('client.group.tokens'),
+    facts: [
+      [texts.text('client.field.grant_types'), lines(client.grant_types)],
+      [texts.text('client.field.scope'), lines(client.scope)],
+      [texts.text('client.field.allowed_audiences'), lines(client.allowed_audiences)],
+      [texts.text('client.field.security_profile'), code(client.security_profile)],
+      [
+        texts.text('client.field.dpop_bound_access_tokens'),
+        { text: texts.text(client.dpop_bound_access_tokens ? 'common.yes' : 'common.no') },
+      ],
+    ],
+  },
+]
 
 export const clientPages = [
   definePage(
@@ -30,14 +121,172 @@ export const clientPages = [
           idOf: ({ client_id }) => client_id,
         },
       )
+      const actions = may('clients.write')
+        ? [{ href: '/clients/new', title: texts.text('clients.new'), primary: true }]
+        : []
       return {
-        view: 'clients',
+        view: 'list',
         title: texts.text('clients.title'),
         data: {
-          items: items.map((client) => row(texts, client)),
-          mayWrite: may('clients.write'),
-          search,
+          ...{ actions, emptyAction: search === undefined ? actions[0] : undefined },
+          searchField: { action: '/clients', label: texts.text('clients.search'), value: search },
+          empty: texts.text(search === undefined ? 'clients.none' : 'clients.none_found'),
+          table: {
+            columns: ['client', 'grants', 'authentication', 'source', 'state'].map((name) =>
+              texts.text(`clients.${name}`),
+            ),
+            rows: items.map((client) => rowOf(texts, client)),
+          },
           ...pagerOf({ search }, input.cursor, next_cursor),
+        },
+      }
+    },
+  ),
+  definePage({ path: '/clients/{client_id}', permission: 'clients.read', section: 'clients' }, async (call) => {
+    const { parts, texts, may, path } = call
+    const { client } = await findClient(parts, path('client_id'))
+    const at = pathTo('clients', client.client_id)
+    const isOwn = client.source === 'configuration'
+    const mayWrite = may('clients.write') && !isOwn
+    const isDisabled = client.disabled === true
+    const name = client.client_name ?? client.client_id
+    return {
+      view: 'detail',
+      title: name,
+      data: {
+        crumb: { href: '/clients', title: texts.text('clients.title') },
+        state: isDisabled
+          ? { tone: 'bad', text: texts.text('common.disabled') }
+          : { tone: 'good', text: texts.text('common.active') },
+        ...(isOwn && { lead: texts.text('client.configured') }),
+        actions: mayWrite ? [{ href: `${at}/edit`, title: texts.text('client.edit'), primary: true }] : [],
+        sections: [
+          ...settingsOf(texts, client),
+          ...(client.redirect_uris.length === 0 || isDisabled
+            ? []
+            : [
+                {
+                  title: texts.text('client.try'),
+                  lead: texts.text('client.try.lead'),
+                  facts: client.redirect_uris.map(
+                    (uri) =>
+                      [
+                        uri,
+                        { text: texts.text('client.try.open'), url: tryUrl(parts.config.issuer, client, uri) },
+                      ] as const,
+                  ),
+                },
+              ]),
+          ...clientCode(texts, parts.config.issuer, client),
+          {
+            title: texts.text('client.actions'),
+            links: mayWrite
+              ? [
+                  ...(client.client_secret_sha256 === undefined
+                    ? []
+                    : [{ href: `${at}/secret`, title: texts.text('client.secret.rotate') }]),
+                  {
+                    href: `${at}/${isDisabled ? 'enable' : 'disable'}`,
+                    title: texts.text(isDisabled ? 'client.enable' : 'client.disable'),
+                  },
+                  { href: `${at}/delete`, title: texts.text('client.delete'), danger: true },
+                ]
+              : [],
+          },
+        ].filter((section) => !('links' in section) || section.links.length > 0),
+      },
+    }
+  }),
+]
+
+const etag = z.string().max(64)
+
+/** The page before a change that breaks something for others, and the change itself. */
+const confirmed = (
+  name: 'disable' | 'enable' | 'delete' | 'secret',
+  act: (
+    parts: ApiParts,
+    by: Parameters<typeof removeClient>[1],
+    which: { readonly client_id: string; readonly ifMatch: string },
+  ) => Promise<unknown>,
+) => {
+  const declared = { path: `/clients/{client_id}/${name}`, permission: 'clients.write', section: 'clients' } as const
+  return [
+    definePage(declared, async ({ parts, texts, path }) => {
+      const { client, etag: version } = await findClient(parts, path('client_id'))
+      const at = pathTo('clients', client.client_id)
+      return {
+        view: 'confirm',
+        title: texts.text(`client.${name}.title`),
+        data: {
+          crumb: { href: at, title: client.client_name ?? client.client_id },
+          consequences: [1, 2].map((number) => texts.text(`client.${name}.consequence.${String(number)}`)),
+          ...{ action: `${at}/${name}`, cancel: at, hidden: { etag: version } },
+          ...(name === 'delete' && { typed: client.client_id }),
+          ...(name === 'secret' && {
+            fields: [
+              {
+                ...{ kind: 'select', name: 'overlap', label: texts.text('client.secret.overlap') },
+                value: '86400',
+                options: [0, 3600, 86_400, 604_800].map((seconds) => ({
+                  value: String(seconds),
+                  title: texts.text(`client.secret.overlap.${String(seconds)}`),
+                })),
+              },
+            ],
+          }),
+          button: texts.text(`client.${name}`),
+        },
+      }
+    }),
+    ...(name === 'secret'
+      ? []
+      : [
+          defineForm(
+            { ...declared, input: z.strictObject({ etag, typed: z.string().max(255).optional() }) },
+            async ({ parts, by, path, input }) => {
+              const client_id = path('client_id')
+              if (name === 'delete' && input.typed !== client_id)
+                throw new Problem(400, 'name_mismatch', 'The name that was typed is another one.')
+              await act(parts, by, { client_id, ifMatch: input.etag })
+              return name === 'delete'
+                ? { to: '/clients', notice: 'client_deleted' }
+                : { to: pathTo('clients', client_id), notice: `client_${name}d` }
+            },
+          ),
+        ]),
+  ]
+}
+
+export const clientForms = [
+  ...confirmed('disable', async (parts, by, which) =>
+    unlessRefused(await setClientDisabled(parts, by, { ...which, disabled: true })),
+  ),
+  ...confirmed('enable', async (parts, by, which) =>
+    unlessRefused(await setClientDisabled(parts, by, { ...which, disabled: false })),
+  ),
+  ...confirmed('delete', async (parts, by, which) => unlessRefused(await removeClient(parts, by, which))),
+  ...confirmed('secret', () => Promise.resolve()),
+  defineForm(
+    {
+      ...{ path: '/clients/{client_id}/secret', permission: 'clients.write', section: 'clients' },
+      input: z.strictObject({ etag, overlap: z.coerce.number().int().min(0).max(7_776_000) }),
+    },
+    async ({ parts, by, path, input, texts }) => {
+      const client_id = path('client_id')
+      const overlap = input.overlap === 0 ? undefined : input.overlap
+      const { client_secret } = unlessRefused(
+        await rotateClientSecret(parts, by, { client_id, overlap, ifMatch: input.etag }),
+      )
+      return {
+        view: 'secret',
+        title: texts.text('client.secret.new'),
+        data: {
+          secrets: [
+            [texts.text('client.field.client_id'), client_id],
+            [texts.text('client.secret'), client_secret],
+          ],
+          done: pathTo('clients', client_id),
         },
       }
     },

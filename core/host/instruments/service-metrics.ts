@@ -139,7 +139,7 @@ export const observeShedding = (metrics: Pick<Metrics, 'observe'>, lag: LoadShed
  * Hashes the configuration as it was read, in which secrets are masked. The listeners and logs may differ between
  * processes, so they are left out.
  */
-const hashOf = ({ listen: _listen, admin: _admin, audit: _audit, ...shared }: Config): string =>
+export const hashOf = ({ listen: _listen, admin: _admin, audit: _audit, ...shared }: Config): string =>
   createHash('sha256').update(JSON.stringify(shared)).digest('hex').slice(0, 16)
 
 /** Reports which version runs with which configuration, so that replicas that differ stand out. */

@@ -1,2 +1,2 @@
-// A route of the API knows no store.
-import '../collections/stores.js'
+// A route of the API knows no command.
+import '../cli/start.js'

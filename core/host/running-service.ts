@@ -1,0 +1,34 @@
+import type { RunningService } from '../admin-api/running-service.js'
+import { collections } from '../collections/collections.js'
+import { createPublishFigures, readSharedFigures } from '../collections/shared-figures.js'
+import type { Readiness } from '../observe/health.js'
+import { packageVersion } from '../package-root.js'
+import type { Generation } from './generation.js'
+import { hashOf } from './instruments/service-metrics.js'
+import type { HostProcess } from './process.js'
+
+export interface RunningParts extends Pick<RunningService, 'secondFactors' | 'reload' | 'refusedReload'> {
+  readonly process: HostProcess
+  readonly current: () => Generation
+  readonly readiness: Pick<Readiness, 'report'>
+}
+
+/** Returns what operators see and do of a service that runs. */
+export const createRunningService = (parts: RunningParts): RunningService => {
+  const { process, current, readiness, secondFactors, reload, refusedReload } = parts
+  const { clock, log, stores } = process
+  const records = collections(stores).figures
+  const publish = createPublishFigures(records, process.figures, clock)
+  return {
+    ...{ secondFactors, reload, refusedReload },
+    keys: () => current().ring.report(),
+    prove: (signal, signer) => current().ring.probe(signal, signer),
+    readiness: () => readiness.report(),
+    figures: () => readSharedFigures(records, clock),
+    publishFigures: () =>
+      publish({ version: packageVersion, configuration: hashOf(current().checked.config) }).catch((error: unknown) =>
+        log.debug('The figures for the console were not published', { reason: String(error) }),
+      ),
+    shares: () => Object.fromEntries(Object.entries(stores.shares).map(([name, share]) => [name, share.read()])),
+  }
+}
