@@ -73,10 +73,12 @@ const compile = () => {
   }
 }
 
-/** What pages load, each with its packages in one file: `signet-idp/device`, and WebAuthn in browsers. */
+/** What pages load, each with its packages in one file: `signet-idp/device`, WebAuthn, and the figures of the console. */
 const bundles = {
   'signet-device': join(root, 'libraries/device/index.ts'),
   webauthn: fileURLToPath(import.meta.resolve('@simplewebauthn/browser')),
+  uplot: createRequire(import.meta.url).resolve('uplot/dist/uPlot.esm.js'),
+  'uplot-style': createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'),
 }
 
 /** By the esbuild that comes with tsx. */
@@ -116,7 +118,9 @@ const writeCommit = () => {
 
 if (process.argv.includes('--for-start')) {
   const modules = outdated()
-  const isBundled = Object.keys(bundles).every((name) => existsSync(join(dist, `browser/${name}.js`)))
+  const isBundled = Object.entries(bundles).every(([name, source]) =>
+    existsSync(join(dist, 'browser', `${name}${source.endsWith('.css') ? '.css' : '.js'}`)),
+  )
   if (modules.length > 0) await transpile(modules)
   if (!isBundled || modules.some((module) => /^libraries.(device|wire)/.test(module))) await bundle()
 } else if (!process.argv.includes('--for-git') || process.env.npm_command === 'install') {

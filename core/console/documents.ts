@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Problem } from '../admin-api/problem.js'
 import { isoTime } from '../clock.js'
@@ -72,16 +71,13 @@ export interface ConsoleDocuments {
 
 /** The files that the pages link to: those of the public pages, and the console's own. */
 export const loadConsoleAssets = (): ReadonlyMap<string, Asset> =>
-  new Map([...loadAssets(folder('assets')), ...plotFiles.flatMap(([name, file]) => loadPlotFile(name, file))])
+  new Map([...loadAssets(folder('assets')), ...plotFiles.flatMap(loadPlotFile)])
 
-/** The library that draws the figures of the overview. */
-const plotFiles = [
-  ['uplot.js', 'uPlot.iife.min.js'],
-  ['uplot.css', 'uPlot.min.css'],
-] as const
+/** The library that draws the figures of the overview, as it is built for browsers. */
+const plotFiles = ['uplot.js', 'uplot-style.css'] as const
 
-const loadPlotFile = (name: string, file: string): readonly (readonly [string, Asset])[] => {
-  const asset = createAsset(name, readFileSync(createRequire(import.meta.url).resolve(`uplot/dist/${file}`)))
+const loadPlotFile = (name: string): readonly (readonly [string, Asset])[] => {
+  const asset = createAsset(name, readFileSync(join(packageRoot, 'dist/browser', name)))
   return asset === undefined ? [] : [[name, asset]]
 }
 

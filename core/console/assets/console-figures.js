@@ -3,15 +3,6 @@ const everyMs = 10_000
 const charts = [...document.querySelectorAll('.chart')]
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name)
 
-const load = () =>
-  new Promise((resolve, reject) => {
-    const script = document.createElement('script')
-    script.src = new URL('uplot.js', import.meta.url).href
-    script.addEventListener('load', resolve)
-    script.addEventListener('error', reject)
-    document.head.append(script)
-  })
-
 const series = ({ minutes, quarters }, span) => {
   const spans = span === 'hour' ? minutes : quarters
   const seconds = span === 'hour' ? 60 : 900
@@ -23,10 +14,10 @@ const series = ({ minutes, quarters }, span) => {
   ]
 }
 
-const draw = (element, data) => {
+const draw = (Plot, element, data) => {
   const axis = { stroke: color('--muted'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } }
   const line = (label, name, scale) => ({ label, scale, stroke: color(name), width: 2, points: { show: false } })
-  const plot = new window.uPlot(
+  const plot = new Plot(
     {
       width: element.clientWidth,
       height: 180,
@@ -68,8 +59,8 @@ const showLast = ({ minutes, processes }) => {
 }
 
 if (charts.length > 0) {
-  const [data] = await Promise.all([read(), load()])
-  const plots = charts.map((element) => draw(element, data))
+  const [data, { default: Plot }] = await Promise.all([read(), import(new URL('uplot.js', import.meta.url).href)])
+  const plots = charts.map((element) => draw(Plot, element, data))
   setInterval(async () => {
     if (document.hidden) return
     // A session that has ended shows with the next page; until then the last figures stay.
