@@ -70,7 +70,7 @@ module.exports = {
     room(
       'administration',
       [
-        '^core/(collections|checks|modules|interaction|attestation|keys|operators)/',
+        '^core/(collections|checks|modules|interaction|attestation|keys|operators|totp)/',
         '^config/',
         oauth,
         jose,
@@ -117,7 +117,7 @@ module.exports = {
     room(
       'cli',
       [
-        '^core/(administration|key-ceremony|host|demo|collections|checks|workers|operate|operators|modules|interaction|attestation)/',
+        '^core/(administration|admin-api|key-ceremony|host|demo|collections|checks|workers|operate|operators|modules|interaction|attestation|totp)/',
         '^config/',
         observe,
         oauth,

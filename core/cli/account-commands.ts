@@ -4,7 +4,10 @@ import type { JsonObject } from '../json.js'
 import type { SetPasswordOptions, UpdateAccountOptions } from './account-changes.js'
 import type { AccountOptions, AddAccountOptions, ListAccountsOptions } from './accounts.js'
 import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
+import type { ImportOptions } from './import/import-accounts.js'
+import { importFormats } from './import/formats.js'
 import type { WhoOptions } from './person.js'
+import type { CopyOptions } from './person-copy.js'
 import type { RecoverOptions } from './recover.js'
 
 /** Adds the commands for accounts. */
@@ -34,6 +37,25 @@ export const addAccountCommands = (accounts: Command): void => {
     .action(async (username: string, options: AddAccountOptions) =>
       (await import('./accounts.js')).addAccountTo(username, options),
     )
+  accounts
+    .command('import')
+    .description('import the accounts of another product, with their hashed passwords; what exists stays as it is')
+    .argument('<file>', 'CSV, JSON lines, an LDIF, or an export of Keycloak, Auth0 or Firebase')
+    .addOption(new Option('--format <format>', 'default: by the name of the file').choices(importFormats))
+    .option('--firebase-hash-config <file>', 'the hash parameters of a project of Firebase, as its console shows them')
+    .option('--dry-run', 'check everything, and change nothing')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (file: string, options: ImportOptions) =>
+      (await import('./import/import-accounts.js')).importAccountsFrom(file, options),
+    )
+  accounts
+    .command('export')
+    .description('print everything that is stored of a person, without secrets')
+    .requiredOption('--subject <sub>', 'the subject of the person')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: CopyOptions) => (await import('./person-copy.js')).printCopy(options))
   oneAccount(accounts, 'set-password', 'change a password; sessions and tokens of the old one end at once')
     .option('--password-stdin', 'read the password from standard input')
     .option('--factors', 'remove passkeys, the authenticator app and recovery codes, too; default: print what remains')

@@ -100,6 +100,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'accounts add alice --claim name="Alice Example" --claim email=alice@example.com --config my.yaml',
     'accounts add alice --password-stdin --config my.yaml < password',
   ],
+  'accounts import': [
+    'accounts import realm.json --dry-run --config my.yaml',
+    'accounts import users.json --firebase-hash-config hash-config --config my.yaml',
+  ],
+  'accounts export': ['accounts export --subject 248289761001 --json --config my.yaml > copy.json'],
   'accounts set-password': ['accounts set-password alice --config my.yaml'],
   'accounts disable': ['accounts disable alice --config my.yaml'],
   'accounts enable': ['accounts enable alice --config my.yaml'],
@@ -129,6 +134,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'people find': ['people find --client shop --sub 5fVqyzGEyIJ5SCR9gBIaZ0aWXv1B2x1kjqg4wJz2E2Y --config my.yaml'],
   'people subject': ['people subject --client shop --sub 248289761001 --config my.yaml'],
   'people end': ['people end --sub 248289761001 --config my.yaml'],
+  'people erase': ['people erase --sub 248289761001 --config my.yaml'],
   'principals issue': [
     'principals issue alice/phone-1 --kind totp --config my.yaml',
     'principals issue --kind bootstrap_secret --subject payments --principal-id worker-1 --type service --config my.yaml',

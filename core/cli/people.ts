@@ -1,4 +1,6 @@
 import { endPerson as endAllOf } from '../administration/people.js'
+import { isRefusal } from '../administration/administration.js'
+import { erasePerson as eraseAllOf } from '../administration/person-erasure.js'
 import { factorsInJson, printFactorsAfter } from './account-factors.js'
 import { administer, readDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -23,4 +25,22 @@ export const endPerson = async (options: EndPersonOptions): Promise<void> => {
   const { sessions, grants, consents } = ended
   print(`Ended ${counted(sessions, 'session')}, ${counted(grants, 'grant')}, ${counted(consents, 'consent')}`)
   printFactorsAfter(factors, `signet people end --sub ${sub}`)
+}
+
+const notErased = {
+  configured: 'This account is in the configuration: remove it there, reload, and repeat the command.',
+  unknown: 'Nothing is stored of this subject.',
+} as const
+
+/** Implements `signet people erase`. */
+export const erasePerson = async (options: PersonOptions): Promise<void> => {
+  const { sub } = options
+  const config = await readDeployment(options)
+  const erased = await administer(config, (administration, by) => eraseAllOf(administration, by, sub))
+  if (isRefusal(erased)) throw new CommandFailed(notErased[erased.refused])
+  if (options.json) return printJson({ sub, ...erased })
+  const { account, ...counts } = erased
+  const what = Object.entries(counts).map(([name, count]) => counted(count, name.replace(/s$/, '')))
+  print(`Erased ${account === 'none' ? 'no account' : 'the account'}, ${what.join(', ')}`)
+  print('The audit log keeps its lines, and backups what they have.')
 }

@@ -49,6 +49,9 @@ export const addPersonCommands = (program: Command): void => {
     .option('--factors', 'passkeys, the authenticator app and recovery codes go, too', true)
     .option('--no-factors', 'keep them, and print which they are')
     .action(async (options: EndPersonOptions) => (await import('./people.js')).endPerson(options))
+  ofPerson(people, 'erase', 'erase everything that is stored of a person, but the audit log').action(
+    async (options: PersonOptions) => (await import('./people.js')).erasePerson(options),
+  )
   ofClient(
     people,
     'find',

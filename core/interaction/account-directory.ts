@@ -4,7 +4,10 @@ import type { JsonObject } from '../json.js'
 export interface AccountRecord {
   readonly username: string
   readonly sub: string
-  /** The PHC string of a memory-hard hash (Argon2id, RFC 9106). */
+  /**
+   * The PHC string of a memory-hard hash (Argon2id, RFC 9106), a hash of another product that was imported, or empty
+   * when there is no password.
+   */
   readonly password_hash: string
   readonly claims: JsonObject
   readonly disabled?: boolean
@@ -46,4 +49,6 @@ export interface PasswordHasher {
   hash(password: string, address?: string): Promise<string>
   /** Takes the same time when `hash` is undefined, and returns false. */
   verify(password: string, hash: string | undefined, address?: string): Promise<boolean>
+  /** False for a hash that another product made, or earlier parameters. Replace it when its password is at hand. */
+  isOwn(hash: string): boolean
 }

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { addressBucket } from '../address-bucket.js'
 import { FairQueue, type QueueEntry } from '../fair-queue.js'
 import { Unavailable } from '../unavailable.js'
+import { findForeignScheme } from './foreign-hashes/foreign-hashes.js'
+import type { ForeignScheme } from './foreign-hashes/scheme.js'
 import type { PasswordHasher } from './account-directory.js'
 
 /** Argon2id as OWASP's password storage cheat sheet recommends it: 19 MiB, two passes, one lane. */
@@ -10,7 +12,11 @@ const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen:
 
 const maxPasswordBytes = 1024
 
-const phc = /^\$argon2id\$v=19\$m=\d{1,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/
+/** Hashes that this version makes; any other is replaced at the next sign-in. */
+const own = new RegExp(
+  `^\\$argon2id\\$v=19\\$m=${String(parameters.memoryCost)},t=${String(parameters.timeCost)},` +
+    `p=${String(parameters.parallelism)}\\$[A-Za-z0-9+/]{11,86}\\$[A-Za-z0-9+/]{22,86}$`,
+)
 
 export interface PasswordHasherOptions {
   /**
@@ -34,13 +40,27 @@ export interface PasswordHasherOptions {
 export const createPasswordHasher = (options: PasswordHasherOptions = {}): PasswordHasher => {
   const inTurn = createTurns(options.concurrency ?? 2, options.maxWaiting ?? 64)
   const nobody = unmatchableHash()
+  /**
+   * Other products hashed the characters as they were typed. A refusal also takes the time of a hash of ours, so that
+   * a fast digest does not show that there is an account.
+   */
+  const verifyForeign = async (scheme: ForeignScheme, password: string, hash: string): Promise<boolean> => {
+    if (await scheme.verify(password, hash)) return true
+    const prepared = preparePassword(password)
+    if (prepared !== password && (await scheme.verify(prepared, hash))) return true
+    await verifyArgon2(nobody, password)
+    return false
+  }
   return {
     hash: async (password, address) => {
       if (!isAcceptable(password)) throw new RangeError('A password has 1 to 1024 bytes.')
       return await inTurn(address, () => hashArgon2(preparePassword(password), parameters))
     },
     verify: async (password, hash, address) => {
-      const decidable = hash !== undefined && phc.test(hash) && isAcceptable(password)
+      const foreign = hash === undefined || own.test(hash) ? undefined : findForeignScheme(hash)
+      if (hash !== undefined && foreign !== undefined && isAcceptable(password))
+        return await inTurn(address, () => verifyForeign(foreign, password, hash))
+      const decidable = hash !== undefined && own.test(hash) && isAcceptable(password)
       const matches = await inTurn(address, () =>
         decidable
           ? verifyArgon2(hash, preparePassword(password))
@@ -48,6 +68,7 @@ export const createPasswordHasher = (options: PasswordHasherOptions = {}): Passw
       )
       return decidable && matches
     },
+    isOwn: (hash) => own.test(hash),
   }
 }
 

@@ -22,7 +22,7 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
     peekBySubject: () => undefined,
     replacePassword: noOutside,
   },
-  passwords: { hash: noOutside, verify: noOutside },
+  passwords: { hash: noOutside, verify: noOutside, isOwn: () => true },
   attempts: { take: noOutside, clear: noOutside, giveBack: noOutside },
   personFactors: {
     list: noOutside,

@@ -56,11 +56,12 @@ export const splitLines = async function* (source: AsyncIterable<string>): Async
 
 /**
  * The objects of a JSON file of any size, one by one: members of a list, of a list within an object
- * (`{"Records":[…]}`, `{"Events":[…]}`, `{"events":[…]}`), or in sequence as in JSON lines. Gzip is unpacked. Throws
- * `RecordsUnreadable`, or the system's error when the file does not exist.
+ * (`{"Records":[…]}`, `{"Events":[…]}`, `{"events":[…]}`), or in sequence as in JSON lines. With `only`, which matches the
+ * name of a list with its colon, nothing after that list is read. Gzip is unpacked. Throws `RecordsUnreadable`, or the
+ * system's error when the file does not exist.
  */
-export const readJsonRecords = async function* (file: string): AsyncGenerator<JsonObject> {
-  const splitter = new RecordSplitter()
+export const readJsonRecords = async function* (file: string, only?: RegExp): AsyncGenerator<JsonObject> {
+  const splitter = new RecordSplitter(only)
   try {
     for await (const text of await readText(file)) {
       for (const record of splitter.add(text)) yield parseRecord(record)
@@ -112,12 +113,21 @@ class RecordSplitter {
   #record = ''
   #inString = false
   #escaped = false
+  /** Open brackets around the members of the only list. */
+  #within = Infinity
+  #isOver = false
+  readonly #only: RegExp | undefined
+
+  constructor(only?: RegExp) {
+    this.#only = only
+  }
 
   get isComplete(): boolean {
-    return this.#depth === 0 && this.#outer === 0 && !this.#inString
+    return this.#isOver || (this.#depth === 0 && this.#outer === 0 && !this.#inString)
   }
 
   *add(text: string): Generator<string> {
+    if (this.#isOver) return
     let start = this.#depth > 0 ? 0 : -1
     for (let index = 0; index < text.length; index++) {
       const code = text.charCodeAt(index)
@@ -137,9 +147,10 @@ class RecordSplitter {
             continue
           }
           start = index
-        } else if (isList && this.#depth === 1 && lists.test(this.#record + text.slice(start, index))) {
+        } else if (isList && this.#depth === 1 && (this.#only ?? lists).test(this.#record + text.slice(start, index))) {
           // The supposed record turned out to contain the records.
           this.#outer += 2
+          if (this.#only !== undefined) this.#within = this.#outer
           this.#depth = 0
           this.#record = ''
           start = -1
@@ -149,6 +160,10 @@ class RecordSplitter {
       } else if (code === 0x7d || code === 0x5d) {
         if (this.#depth === 0) {
           this.#outer--
+          if (this.#outer < this.#within && this.#within !== Infinity) {
+            this.#isOver = true
+            return
+          }
           if (this.#outer < 0) throw new RecordsUnreadable('is not JSON')
           continue
         }

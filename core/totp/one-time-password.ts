@@ -54,6 +54,14 @@ export const toBase32 = (bytes: Uint8Array): string => {
   return (bits.match(/.{1,5}/g) ?? []).map((five) => alphabet.charAt(parseInt(five.padEnd(5, '0'), 2))).join('')
 }
 
+/** Reads base32 with or without padding and blanks, in either case. Undefined: it is none. */
+export const fromBase32 = (text: string): Uint8Array | undefined => {
+  const digits = text.replaceAll(/[\s-]/g, '').replace(/=+$/, '').toUpperCase()
+  if (!/^[A-Z2-7]+$/.test(digits)) return undefined
+  const bits = Array.from(digits, (digit) => alphabet.indexOf(digit).toString(2).padStart(5, '0')).join('')
+  return Uint8Array.from(bits.match(/.{8}/g) ?? [], (byte) => parseInt(byte, 2))
+}
+
 /** What an authenticator app scans. A colon parts issuer and account, so neither has one of its own. */
 export const otpauthUri = (issuer: string, account: string, secret: string, form: TotpForm): string => {
   const name = new URL(issuer).hostname.replaceAll(':', '.')

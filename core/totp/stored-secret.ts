@@ -6,6 +6,9 @@ export interface StoredSecret extends TotpForm {
   readonly sealed: string
 }
 
+/** The id under which the secret of a person is sealed. */
+export const personSecretId = (subject: string): string => `person:${subject}`
+
 const ownerOf = (id: string, { algorithm, digits }: TotpForm): string => [id, algorithm, digits].join(' ')
 
 /** The record for `id`: it opens under this id and form alone. */

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../core/json.js'
 import { openTestAdministration, operator } from '../support/administration.js'
 
 const hasher: PasswordHasher = {
+  isOwn: () => true,
   hash: (password) => Promise.resolve(`hash of ${password}`),
   verify: () => Promise.resolve(false),
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import {
   definePlugin,
+  Unavailable,
   type Account,
   type AccountRecord,
   type AttemptPolicy,
@@ -74,6 +75,16 @@ export default definePlugin({
       ])
     }
 
+    /** Replaces the hash of another product while the password is at hand. */
+    const replaceHash = async (account: AccountRecord, password: string, from: LoginOrigin): Promise<void> => {
+      try {
+        await accounts.replacePassword(account, await passwords.hash(password, from.address))
+      } catch (error) {
+        // The next sign-in replaces it.
+        if (!(error instanceof Unavailable)) throw error
+      }
+    }
+
     return {
       signIn: [
         {
@@ -93,6 +104,7 @@ export default definePlugin({
             const matches = await passwords.verify(password, account?.password_hash, from.address)
             if (!account || !matches || account.disabled) return { outcome: 'refused', subject: account?.sub }
             await clearAttempts(attemptId, from)
+            if (!account.fixed && !passwords.isOwn(account.password_hash)) await replaceHash(account, password, from)
             return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
           },
         },

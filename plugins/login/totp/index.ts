@@ -5,6 +5,7 @@ import {
   findStoredStep,
   otpauthUri,
   encryptSecret,
+  personSecretId,
   toBase32,
   totpAlgorithms,
   unseal,
@@ -40,7 +41,6 @@ const defaultTitle = {
   ...{ es: 'su aplicación de autenticación', ar: 'تطبيق المصادقة' },
 }
 
-const ownerOf = (subject: string): string => `person:${subject}`
 const setupOwnerOf = (subject: string, challenge: string): string => `setup:${challenge}:${subject}`
 
 /**
@@ -55,10 +55,10 @@ export default definePlugin({
   create(wanted: z.output<typeof options>, { clock, issuer, personFactors: factors }) {
     const { id, title = defaultTitle, after, acr, sealing_key: key, algorithm, digits, window } = wanted
     const configured: TotpForm = { algorithm, digits }
-    const nobody = ownerOf('')
+    const nobody = personSecretId('')
     const decoy = { id: nobody, stored: encryptSecret(nobody, randomBytes(20), configured, key) }
     const stepOf = (subject: string, stored: StoredSecret | undefined, code: string): number | undefined =>
-      findStoredStep(ownerOf(subject), stored, code, clock() / 1000, { key, window, decoy, component })
+      findStoredStep(personSecretId(subject), stored, code, clock() / 1000, { key, window, decoy, component })
 
     const openSetup = (subject: string, challenge: string, setup: string): Uint8Array | undefined => {
       try {
@@ -82,7 +82,7 @@ export default definePlugin({
         async finish({ subject, challenge }, { setup = '', code = '' }) {
           const secret = openSetup(subject, challenge, setup)
           if (secret === undefined) return { outcome: 'refused', why: 'the secret is not one of this page' }
-          const stored = encryptSecret(ownerOf(subject), secret, configured, key)
+          const stored = encryptSecret(personSecretId(subject), secret, configured, key)
           const lastStep = stepOf(subject, stored, code.replaceAll(/\s/g, ''))
           if (lastStep === undefined) return { outcome: 'refused', why: 'wrong one-time password' }
           return { outcome: 'made', factor: { kind: 'totp', ...stored, lastStep, createdAt: epochSeconds(clock) } }
