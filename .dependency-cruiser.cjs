@@ -75,6 +75,7 @@ module.exports = {
         oauth,
         jose,
         observe,
+        '^core/storage/search-(index|terms)\\.ts$',
         ports,
       ],
       'What operators change and list, whichever way they reach Signet: it prints nothing and knows no HTTP.',

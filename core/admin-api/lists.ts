@@ -48,6 +48,18 @@ export const createCursors = (secrets: RecordStore<string>): Cursors => {
   }
 }
 
+/** The parameter of lists that can be searched. */
+export const searchQuery = {
+  search: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      'Words, or their beginnings; the item has all of them, without regard to case and accents. A page may have fewer items than `limit`, or none, and yet a next one.',
+    ),
+} as const
+
 /** One list with its filters. */
 export interface PagedList<Item> {
   /** The name of the list with its filters, to which its cursors belong. */
@@ -91,4 +103,14 @@ export const readPage = async <Item>(
   const last = items.at(-1)
   if (found.length <= limit || last === undefined) return { items }
   return { items, next_cursor: await cursors.write(name, idOf(last)) }
+}
+
+/** Reads the page of a search that a request asks for. Throws `Problem`, `Unavailable`. */
+export const readSearchPage = async <Item>(
+  { query, cursors }: { readonly query: ListQuery; readonly cursors: Cursors },
+  name: string,
+  read: (after: string | undefined) => Promise<{ readonly items: readonly Item[]; readonly next?: string }>,
+): Promise<{ readonly items: readonly Item[]; readonly next_cursor?: string }> => {
+  const { items, next } = await read(query.cursor === undefined ? undefined : await cursors.read(name, query.cursor))
+  return next === undefined ? { items } : { items, next_cursor: await cursors.write(name, next) }
 }

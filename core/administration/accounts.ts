@@ -105,6 +105,12 @@ export const listAccounts = async (
   return people.filter((one) => method === undefined || one.method === method)
 }
 
+/** Lists the people of the configuration. Throws `Unavailable`. */
+export const listConfiguredPeople = ({ config, stores }: Deployment): Promise<readonly FoundPerson[]> => {
+  const store = openAccountStore(stores.records)
+  return Promise.all(config.accounts.map((account) => configuredPerson(store, account)))
+}
+
 /** A person in the list of all, whose order is that of `position`. */
 export interface PersonInList extends FoundPerson {
   readonly position: string

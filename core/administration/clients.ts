@@ -62,6 +62,20 @@ export const listClients = async ({ config, stores }: Deployment): Promise<reado
   ]
 }
 
+/** Lists the clients of the configuration. */
+export const listConfiguredClients = ({ config }: Pick<Deployment, 'config'>): readonly ListedClient[] =>
+  configuredClients(config).map((client) => listed('configuration', client))
+
+/** Finds a client of the store as operators see it. Throws `Unavailable`. */
+export const findListedClient = async (
+  { config, stores }: Deployment,
+  clientId: string,
+): Promise<ListedClient | undefined> => {
+  if (isConfigured(config, clientId)) return undefined
+  const client = await findStoredClient(collections(stores).clients, clientId)
+  return client && listed(sourceOf(client), client)
+}
+
 /** Shows one client. Throws `Unavailable`. */
 export const showClient = async (deployment: Deployment, clientId: string): Promise<ListedClient | undefined> => {
   const client = await findClient(deployment, clientId)

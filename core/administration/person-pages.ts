@@ -14,6 +14,7 @@ import {
 import type { Administration, Operator, Refusal } from './administration.js'
 import { listPrincipals, type ListedPrincipal } from './principals.js'
 import { reading } from './reading.js'
+import { searchPeople, type SearchPage } from './search.js'
 import type { ListedSession } from './sessions.js'
 
 /** Lists at most `limit` people after a position. Throws `Unavailable`. */
@@ -29,6 +30,20 @@ export const pagePeople = (
     { action: 'person.list' },
     () => listPeopleAfter(administration, which, limit),
     (people) => people.map(({ sub }) => sub),
+  )
+
+/** Finds people by words of their name, username, address and subject. Throws `Unavailable`. */
+export const findPeople = (
+  administration: Administration,
+  by: Operator,
+  search: Parameters<typeof searchPeople>[1],
+): Promise<SearchPage<FoundPerson>> =>
+  reading(
+    administration,
+    by,
+    { action: 'person.list' },
+    () => searchPeople(administration, search),
+    ({ items }) => items.map(({ sub }) => sub),
   )
 
 /** Reads the account of a person with its version. `unknown`: no account has this subject. Throws `Unavailable`. */

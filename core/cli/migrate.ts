@@ -5,6 +5,7 @@ import { print, printJson } from './output.js'
 
 export interface MigrateOptions extends DeploymentOptions {
   readonly json?: true
+  readonly searchIndex?: true
 }
 
 /**
@@ -13,7 +14,7 @@ export interface MigrateOptions extends DeploymentOptions {
  */
 export const migrate = async (options: MigrateOptions): Promise<void> => {
   await using stores = await openStores(await readDeployment(options), Date.now)
-  const done = await migrateStores(stores)
+  const done = await migrateStores(stores, options.searchIndex === true)
   if (options.json) return printJson({ done })
   for (const line of done) print(line)
   if (done.length === 0) print('The stores have everything they need.')

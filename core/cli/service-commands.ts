@@ -61,6 +61,7 @@ export const addServiceCommands = (program: Command): void => {
     .description('create and check what the stores need besides records: the indexes of MongoDB')
     .addOption(configOption())
     .addOption(jsonOption())
+    .option('--search-index', 'also complete the index of searches, although it was made before')
     .action(async (options: MigrateOptions) => (await import('./migrate.js')).migrate(options))
 
   program

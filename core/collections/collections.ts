@@ -41,6 +41,7 @@ import {
   shareReplays,
 } from '../storage/counted-collections.js'
 import type { Quota } from '../storage/quotas.js'
+import type { SearchEntry } from '../storage/search-index.js'
 import type { KeyPublication } from '../keys/lifecycle/publications.js'
 import type { KeyLogRecord } from '../keys/log/head.js'
 import type { ReplicaReport, SlotRecord } from '../keys/slots/slot.js'
@@ -71,6 +72,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     /** Returns the same collection for clients that may be registered by anyone. */
     openClients: within('registrations', countedRecords, clients),
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
+    searchIndex: records.records<SearchEntry>('search_index'),
     consents: records.records<Consent>('consents'),
     operators: records.records<OperatorRecord>('operators'),
     operatorLinks: records.oneTime<OperatorLink>('operator_links'),

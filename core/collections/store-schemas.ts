@@ -3,6 +3,7 @@ import { openAccountStore } from '../interaction/accounts.js'
 import type { StorageSchema } from '../storage/ports.js'
 import { collections } from './collections.js'
 import { openQuotaStates } from './quotas.js'
+import { indexForSearch } from './searched.js'
 import type { Stores } from './stores.js'
 
 /**
@@ -33,9 +34,23 @@ const migratePrincipals = async (stores: Stores): Promise<readonly string[]> => 
   return count === 0 ? [] : [`${principalMigration}: ${String(count)} principals can be found by their subject`]
 }
 
-/** Creates what is missing, and returns a line for each step that was taken. Throws `Unavailable`. */
-export const migrateStores = async (stores: Stores): Promise<readonly string[]> => {
+const searchMigration = 'search_index'
+
+/** Indexes clients and people of versions that had no search. */
+const migrateSearch = async (stores: Stores, again: boolean): Promise<readonly string[]> => {
+  const { migrations } = collections(stores)
+  if (!again && (await migrations.find(searchMigration)) !== undefined) return []
+  const count = await indexForSearch(stores.records)
+  await migrations.put(searchMigration, { done: true })
+  return count === 0 ? [] : [`${searchMigration}: ${String(count)} clients and people can be found by their words`]
+}
+
+/**
+ * Creates what is missing, and returns a line for each step that was taken. `again`: completes the index of searches
+ * although it was made before. Throws `Unavailable`.
+ */
+export const migrateStores = async (stores: Stores, again = false): Promise<readonly string[]> => {
   const done: string[] = []
   for (const schema of schemasOf(stores).values()) done.push(...(await schema.migrate()))
-  return [...done, ...(await migratePrincipals(stores))]
+  return [...done, ...(await migratePrincipals(stores)), ...(await migrateSearch(stores, again))]
 }

@@ -8,7 +8,9 @@ import { loadStore, type LoadedStore, type StoreChoice, type StoreRole } from '.
 import { BadOption } from '../storage/bad-option.js'
 import { withCheckedAnswers } from '../storage/checked-answers.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
+import { withSearchIndex } from '../storage/search-index.js'
 import type { Quotas } from './quotas.js'
+import { searchedCollections } from './searched.js'
 
 /** The two storage roles. Both may be one backend. */
 export interface Stores extends AsyncDisposable {
@@ -74,7 +76,8 @@ export const findMissingStore = async (config: Pick<Config, 'storage'>): Promise
  */
 export const openStores = async (config: Pick<Config, 'storage'>, clock: Clock): Promise<Stores> => {
   const [lasting, shortLived] = [await load(config, 'records'), await load(config, 'ephemeral')]
-  const records = await open(lasting, 'records', clock)
+  const opened = await open(lasting, 'records', clock)
+  const records = withSearchIndex(opened, searchedCollections, clock)
   if (isSame(lasting, shortLived))
     return { records, ephemeral: records, [Symbol.asyncDispose]: () => records[Symbol.asyncDispose]() }
   try {

@@ -5,7 +5,8 @@ import type { JsonObject } from '../../json.js'
 import { toMetadata } from '../../oauth/clients/client-metadata.js'
 import { metadataSchema } from '../../oauth/clients/client-metadata-schema.js'
 import { defineApiRoute, type ApiParts } from '../api-route.js'
-import { listOf, listQuery, readPage } from '../lists.js'
+import { searchClients } from '../../administration/search.js'
+import { listOf, listQuery, readPage, readSearchPage, searchQuery } from '../lists.js'
 import { Problem, unlessRefused } from '../problem.js'
 
 /** Metadata as operators write it; `core/oauth/clients` checks each member. */
@@ -53,10 +54,19 @@ export const clientRoutes = [
     {
       ...{ path: '/clients', method: 'GET', permission: 'clients.read', operation: 'listClients', tag },
       summary: 'Lists clients in the order of their ids.',
-      query: z.strictObject(listQuery),
+      query: z.strictObject({ ...listQuery, ...searchQuery }),
       output: listOf(shownClient),
     },
     async ({ query, parts }) => {
+      const { search, limit } = query
+      if (search !== undefined) {
+        const { items, ...next } = await readSearchPage(
+          { query, cursors: parts.cursors },
+          `clients ${search}`,
+          (after) => searchClients(parts, { query: search, after, limit }),
+        )
+        return { data: { items: items.map(show), ...next } }
+      }
       const { items, ...next } = await readPage(
         { query, cursors: parts.cursors },
         {

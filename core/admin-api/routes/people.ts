@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { addAccount, isSubject, removeAccount } from '../../administration/account-changes.js'
 import { patchPerson } from '../../administration/person-changes.js'
-import { pagePeople, readPerson } from '../../administration/person-pages.js'
+import { findPeople, pagePeople, readPerson } from '../../administration/person-pages.js'
 import { defineApiRoute, type ApiCall } from '../api-route.js'
-import { listOf, listQuery, readPage } from '../lists.js'
+import { listOf, listQuery, readPage, readSearchPage, searchQuery } from '../lists.js'
 import { describePerson, personSources, shownPerson } from '../people-documents.js'
 import { Problem, unlessRefused } from '../problem.js'
 
@@ -39,11 +39,19 @@ export const peopleRoutes = [
     {
       ...{ path: '/people', method: 'GET', permission: 'people.read', operation: 'listPeople', tag },
       summary: 'Lists people: those of the configuration, those of the store by username, those who sign in elsewhere.',
-      query: z.strictObject({ ...listQuery, source: z.enum(personSources).optional() }),
+      query: z.strictObject({ ...listQuery, ...searchQuery, source: z.enum(personSources).optional() }),
       output: listOf(shownPerson),
     },
     async ({ query, parts, by }) => {
-      const { source } = query
+      const { source, search, limit } = query
+      if (search !== undefined) {
+        const { items, ...next } = await readSearchPage(
+          { query, cursors: parts.cursors },
+          `people ${JSON.stringify([source, search])}`,
+          (after) => findPeople(parts, by, { query: search, source, after, limit }),
+        )
+        return { data: { items: items.map(describePerson), ...next } }
+      }
       const { items, ...next } = await readPage(
         { query, cursors: parts.cursors },
         {

@@ -1,0 +1,108 @@
+import { collections } from '../collections/collections.js'
+import { entryPrefix, firstWith, wordOfEntry, type SearchKind } from '../storage/search-index.js'
+import {
+  hasWords,
+  listingWord,
+  termsOfClient,
+  termsOfPerson,
+  wordsOf,
+  type SearchTerms,
+} from '../storage/search-terms.js'
+import { findPerson, listConfiguredPeople, type AccountSource, type FoundPerson } from './accounts.js'
+import type { Deployment } from './administration.js'
+import { findListedClient, listConfiguredClients, type ListedClient } from './clients.js'
+
+/** A search for records with words that begin with those of `query`. */
+export interface Search {
+  readonly query: string
+  /** The `next` of the previous page. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** A page may have fewer records than its limit, or none, and yet a next one: many entries were not right. */
+export interface SearchPage<Found> {
+  readonly items: readonly Found[]
+  readonly next?: string
+}
+
+/** Entries that one page reads at the most. */
+const maxEntries = 1000
+const pageSize = 100
+
+interface Searched<Found> {
+  readonly kind: SearchKind
+  /** What is not in the index: on the first page, before everything else. */
+  readonly first: (words: readonly string[]) => Promise<readonly Found[]>
+  readonly find: (of: string) => Promise<Found | undefined>
+  readonly termsOf: (found: Found) => SearchTerms
+}
+
+const searchFor = async <Found>(
+  { stores }: Deployment,
+  { query, after, limit }: Search,
+  { kind, first, find, termsOf }: Searched<Found>,
+): Promise<SearchPage<Found>> => {
+  const words = wordsOf(query)
+  if (words.length === 0) return { items: [] }
+  const items = after === undefined ? [...(await first(words))].slice(0, limit) : []
+  const listed = listingWord(query)
+  if (listed === '') return { items }
+  const { searchIndex } = collections(stores)
+  const prefix = entryPrefix(kind, listed)
+  let position = after ?? prefix
+  for (let read = 0; read < maxEntries;) {
+    const page = (await searchIndex.list(position, pageSize)).filter(({ id }) => id.startsWith(prefix))
+    const found = await Promise.all(page.map(({ record }) => find(record.of)))
+    for (const [place, { id }] of page.entries()) {
+      position = id
+      const one = found[place]
+      if (one === undefined) continue
+      const terms = termsOf(one)
+      // A record with several words of this beginning is listed by the first of them.
+      const isListed = firstWith(terms.listed, listed) === wordOfEntry(id)
+      if (isListed && hasWords(terms, words)) items.push(one)
+      if (items.length >= limit) return { items, next: position }
+    }
+    if (page.length < pageSize) return { items }
+    read += page.length
+  }
+  return { items, next: position }
+}
+
+/** Finds clients by words of their name and id. Throws `Unavailable`. */
+export const searchClients = (deployment: Deployment, search: Search): Promise<SearchPage<ListedClient>> => {
+  const find = (clientId: string) => findListedClient(deployment, clientId)
+  return searchFor(deployment, search, {
+    ...{ kind: 'client', find, termsOf: termsOfClient },
+    async first(words) {
+      const id = search.query.trim()
+      const configured = listConfiguredClients(deployment).filter((client) => hasWords(termsOfClient(client), words))
+      const named = configured.some(({ client_id }) => client_id === id) ? undefined : await find(id)
+      // A client that is in the index comes from there.
+      const isUnused = named?.registration?.unused_until !== undefined
+      return isUnused ? [...configured, named] : configured
+    },
+  })
+}
+
+/** Finds people by words of their name, username, address and subject. Throws `Unavailable`. */
+export const searchPeople = (
+  deployment: Deployment,
+  search: Search & { readonly source?: AccountSource | undefined },
+): Promise<SearchPage<FoundPerson>> => {
+  const isMeant = (person: FoundPerson): boolean => search.source === undefined || person.source === search.source
+  return searchFor(deployment, search, {
+    kind: 'person',
+    async find(sub) {
+      const person = await findPerson(deployment, { sub })
+      if ('refused' in person || person.source === undefined || person.source === 'configuration') return undefined
+      return isMeant(person) ? person : undefined
+    },
+    termsOf: termsOfPerson,
+    first: async (words) =>
+      (await listConfiguredPeople(deployment)).filter(
+        (person) => isMeant(person) && hasWords(termsOfPerson(person), words),
+      ),
+  })
+}
