@@ -10,7 +10,7 @@ export const describeDemo = (
   config: Config,
   demo: Demo,
   listening: Host['listening'],
-  deviceSecret: string | undefined,
+  { device: deviceSecret, link }: { readonly device: string | undefined; readonly link: string },
 ): string => `
 ${heading(`Signet ${packageVersion} serves ${config.issuer} with the demo configuration.`)}
 
@@ -26,6 +26,10 @@ Sign in and see the tokens:
 ${config.plugins.some(({ use }) => use === 'plugins/login/passkey') ? passkey(config.issuer) : ''}${
   deviceSecret === undefined ? '' : enrolment(config.issuer, deviceSecret)
 }
+Administer it in the console. This link signs you in once, within 15 minutes:
+
+  ${listening.admin.replace('127.0.0.1', 'localhost')}${link}
+
 The secrets and the password are new at every start. The demo keeps its files here:
 
 ${dataFiles(config)

@@ -119,3 +119,14 @@ export const printLink = async (name: string, options: LinkOptions): Promise<voi
   if (options.json) return printJson({ name, url, expires_at })
   printFields({ link: url, expires: `${expires_at}  (it can be used once)` })
 }
+
+/** The operator of the demo, who may do everything. */
+const demoOperator = { name: 'demo', roles: ['operator', 'key_custodian', 'auditor'], issuer: localOperator }
+
+/** Returns the path of a link for the demo's operator, who is added at the first start. Throws `CommandFailed`. */
+export const issueDemoLink = async (config: Config): Promise<string> =>
+  administer(config, async (administration, by) => {
+    const added = await addOperator(administration, by, demoOperator)
+    if (isRefusal(added) && added.refused !== 'exists') return unlessRefused(added)
+    return unlessRefused(await issueOperatorLink(administration, by, demoOperator)).path
+  })

@@ -69,7 +69,11 @@ const serve = async (options: StartOptions): Promise<void> => {
   reload = () => void host.reload({ force: false, by: actedHere('sighup') }).catch(() => undefined)
   log.info('started', { ...build, issuer: config.issuer, ...host.listening })
   await log.flush()
-  if (demo) print(describeDemo(config, demo, host.listening, await issueSecret(demo)))
+  if (demo) {
+    const { issueDemoLink } = await import('./operator-people.js')
+    const secrets = { device: await issueSecret(demo), link: await issueDemoLink(config) }
+    print(describeDemo(config, demo, host.listening, secrets))
+  }
   log.info('stopping', { signal: await stopped })
   announceDelay(config)
   await host.close(graceMs)

@@ -8,6 +8,7 @@ import { packageRoot } from '../../core/package-root.js'
 import { createDevice } from '../support/clients/attestation.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { openCommandLine, requestToken, type CommandLine } from '../support/server/command-line.js'
+import { OperatorBrowser } from '../support/server/operator-browser.js'
 import { passkeyOptions } from '../support/server/passkey-server.js'
 
 let product: string
@@ -49,6 +50,12 @@ describe('signet start without a configuration', () => {
       status: 200,
       text: expect.stringContaining('demo-page'),
     })
+
+    const [link] = /http:\/\/localhost:\d+\/console\/sign-in\/link\/[\w-]{43}/.exec(printed)!
+    const operator = new OperatorBrowser(running.admin)
+    expect((await operator.open(link)).status).toBe(200)
+    expect((await operator.post(link, {})).location).toBe('/console')
+    expect((await operator.open('/console')).status).toBe(200)
 
     expect(printed).toContain('http://localhost:3000/account/passkeys')
     const agent = new UserAgent()
