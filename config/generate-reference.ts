@@ -1,6 +1,19 @@
 /** The top-level keys by subject, in the order of the document. */
 const chapters: Readonly<Record<string, readonly string[]>> = {
-  Service: ['extends', 'issuer', 'listen', 'admin', 'operators', 'workers', 'trusted_proxies', 'outbound', 'shutdown'],
+  Service: [
+    'extends',
+    'issuer',
+    'listen',
+    'admin',
+    'operators',
+    'dual_control',
+    'approval_hours',
+    'break_glass_secret',
+    'workers',
+    'trusted_proxies',
+    'outbound',
+    'shutdown',
+  ],
   'Client certificates': ['client_certificate_header', 'mtls'],
   'Scopes and claims': ['scopes_supported', 'unknown_scopes', 'claims', 'authorization_details_types'],
   'Grants and tokens': [

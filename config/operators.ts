@@ -80,3 +80,20 @@ export const operators = z
     oidc: oidc.optional().describe('Sign-in at an OpenID Provider. Needs the package `openid-client`.'),
   })
   .prefault({})
+
+const others = z.int().min(0).max(5).default(0)
+
+/** How many other operators must approve an action of each kind. */
+export const dualControl = z
+  .strictObject({
+    keys: others.describe('Rotate, withdraw, adopt and release keys of slots.'),
+    clients: others.describe('Add, change and remove clients, and replace their secrets.'),
+    operators: others.describe('Everything about operators, their credentials and tokens.'),
+  })
+  .prefault({})
+
+export const approvalHours = z.int().min(1).max(720).default(24)
+
+export const breakGlassSecret = secret
+  .refine((value) => value.reveal().length >= 16, 'must have 16 characters or more')
+  .optional()

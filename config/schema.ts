@@ -19,7 +19,7 @@ import {
   trustedProxies,
 } from './sections.js'
 import { keys } from './keys.js'
-import { operators } from './operators.js'
+import { approvalHours, breakGlassSecret, dualControl, operators } from './operators.js'
 import { clientCertificateHeader, mtls } from './mtls.js'
 import { registration } from './registration.js'
 import { storage } from './storage.js'
@@ -41,6 +41,13 @@ export const configObject = z.strictObject({
   listen: listen.describe('The public listener.'),
   admin: admin.describe('The admin listener: health, metrics, reload, answers of hand-offs. Never public.'),
   operators: operators.describe('[Who administers](administration.md) the deployment.'),
+  dual_control: dualControl.describe(
+    'How many other operators must [approve](administration.md#approvals) an action of each kind. `{ keys: 1, operators: 1 }`',
+  ),
+  approval_hours: approvalHours.describe('How long an action waits for its approvals.'),
+  break_glass_secret: breakGlassSecret.describe(
+    'With it, `signet approve --break-glass` on the host carries out an action without approvals. `{ $env: BREAK_GLASS }`',
+  ),
   workers: z
     .union([z.int(workersForm).min(1, workersForm).max(64, workersForm), z.literal('auto', workersForm)])
     .default(1)

@@ -6,6 +6,8 @@ import type { EndpointRequest, Reply } from '../endpoints/message.js'
 import { formatPath, type Path } from '../format-path.js'
 import { actedByOperator, type OperatorIdentity } from '../operators/operator.js'
 import { apiPath, type ApiAnswer, type ApiCall, type ApiParts, type ApiRoute } from './api-route.js'
+import { AwaitsApproval } from '../administration/require-approval.js'
+import { waitingApproval } from './approval-documents.js'
 import { Problem, problemReply } from './problem.js'
 import { withRequestId } from './with-request-id.js'
 
@@ -61,6 +63,24 @@ const replyOf = (route: ApiRoute, { data, etag, location }: ApiAnswer<unknown>):
   }
 }
 
+/** The answer for an action that other operators must approve first. Secrets that were made for it are shown now. */
+const waitingReply = ({ document, approval, secrets }: AwaitsApproval): Reply => ({
+  status: 202,
+  headers: {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': 'no-store',
+    Location: `${apiPath}/approvals/${approval.id}`,
+  },
+  body: JSON.stringify(
+    waitingApproval.parse({
+      approval: approval.id,
+      missing: document.approvals,
+      expires_at: document.expires,
+      ...secrets,
+    }),
+  ),
+})
+
 /** Answers the requests of one route of the API, for operators whom the guard has admitted. */
 export const createApiHandler =
   (route: ApiRoute, parts: () => ApiParts): OperatorHandler =>
@@ -75,6 +95,7 @@ export const createApiHandler =
       )
     } catch (error) {
       if (error instanceof Problem) return problemReply(error, request.requestId)
+      if (error instanceof AwaitsApproval) return waitingReply(error)
       throw error
     }
   }

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { build } from '../package-root.js'
 import type { JsonObject } from '../json.js'
+import { controlled } from '../operators/action.js'
+import { waitingApproval } from './approval-documents.js'
 import { apiPath, type ApiRoute } from './api-route.js'
 import { problemDocument, problemType } from './problem.js'
 
@@ -69,6 +71,20 @@ const descriptions: Readonly<Record<number, string>> = {
 
 const problem = { $ref: '#/components/responses/Problem' } as const
 
+/** Permissions of the actions that `dual_control` may hold back. */
+const heldBack: readonly string[] = Object.values(controlled)
+
+/** Changes that may wait for the approval of other operators. */
+const waitingOf = ({ permission, method, status }: ApiRoute): JsonObject =>
+  method === 'GET' || status === 202 || !heldBack.includes(permission)
+    ? {}
+    : {
+        202: {
+          description: 'Other operators must approve it first.',
+          content: { 'application/json': { schema: schemaOf(waitingApproval, 'output') } },
+        },
+      }
+
 const successOf = (route: ApiRoute): JsonObject => {
   const { output, status, summary, conditional, path } = route
   if (output === undefined) return { 204: { description: 'Done.' } }
@@ -95,6 +111,7 @@ const operationOf = (route: ApiRoute): JsonObject => {
     }),
     responses: {
       ...successOf(route),
+      ...waitingOf(route),
       ...Object.fromEntries(
         refusalsOf(route).map((status) => [status, { ...problem, description: descriptions[status] ?? '' }]),
       ),

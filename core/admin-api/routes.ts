@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
 import { apiPath, defineApiRoute, type ApiRoute } from './api-route.js'
 import { createOpenApi } from './openapi.js'
+import { approvalRoutes } from './routes/approvals.js'
 import { auditRoutes } from './routes/audit.js'
 import { clientRoutes } from './routes/clients.js'
 import { configurationRoutes } from './routes/configuration.js'
@@ -25,6 +26,7 @@ const described: readonly ApiRoute[] = [
   ...keyRoutes,
   ...operatorRoutes,
   ...operatorPeopleRoutes,
+  ...approvalRoutes,
   ...configurationRoutes,
   ...auditRoutes,
   ...figureRoutes,

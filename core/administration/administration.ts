@@ -4,6 +4,7 @@ import type { Stores } from '../collections/stores.js'
 import type { JsonValue } from '../json.js'
 import type { ActedBy } from '../observe/acted-by.js'
 import type { AuditLog } from '../observe/audit.js'
+import { kindOf } from '../operators/action.js'
 import { Unavailable } from '../unavailable.js'
 
 /** A deployment, for functions that only read. */
@@ -28,6 +29,8 @@ export interface Administration extends TimedDeployment {
    * is still returned.
    */
   unrecorded(error: Unavailable): void
+  /** The id of the approval of other operators by which a change is carried out. */
+  readonly approval?: string
 }
 
 /** The person who makes a change, and how that person reached Signet. The audit log records it as `by`. */
@@ -56,11 +59,16 @@ export type NoteChange = (more: Readonly<Record<string, JsonValue>>) => void
  * change that cannot be recorded does not begin. Throws `Unavailable`, and what `work` throws.
  */
 export const change = async <T>(
-  { audit, unrecorded }: Pick<Administration, 'audit' | 'unrecorded'>,
+  { audit, unrecorded, approval, config }: Pick<Administration, 'audit' | 'unrecorded' | 'approval' | 'config'>,
   by: Operator,
-  what: Change,
+  change: Change,
   work: (note: NoteChange) => Promise<T>,
 ): Promise<T> => {
+  const kind = kindOf(change.action)
+  // `requireApproval` is called before. This is for a change that has forgotten it.
+  if (kind !== undefined && config.dual_control[kind] > 0 && approval === undefined)
+    throw new Error('a change under dual control has no approval')
+  const what = { ...change, ...(approval !== undefined && { approval }) }
   await audit.record({ event: 'administration.begun', ...what, by })
   const noted: Record<string, JsonValue> = {}
   const result = await work((more) => void Object.assign(noted, more))

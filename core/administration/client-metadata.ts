@@ -8,6 +8,7 @@ import { parseClientMetadata, secretMembers, toMetadata } from '../oauth/clients
 import type { Client } from '../oauth/clients/client.js'
 import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import { change, type Administration, type Operator, type Refusal } from './administration.js'
+import { neededApprovals, requireApproval } from './require-approval.js'
 import { changeClient, isConfigured, type ChangedClient, type ClientRefusal } from './clients.js'
 
 /**
@@ -73,12 +74,41 @@ export const addClient = async (
   const { client, warnings } = parsed
   const { client_id } = client
   if (isConfigured(administration.config, client_id)) return { refused: 'configured' }
+  const secrets = generated === undefined ? {} : { client_secret: generated }
+  const added = await putClient(administration, by, client, secrets)
+  return 'refused' in added ? added : { client_id, ...secrets, warnings }
+}
+
+/** Adds a client that was checked. Throws `Unavailable`. */
+export const putClient = async (
+  administration: Administration,
+  by: Operator,
+  client: Client,
+  secrets: JsonObject = {},
+): Promise<{ readonly client_id: string } | Refusal<'exists' | 'subject'>> => {
+  const { client_id } = client
   const { stores } = administration
-  return change(administration, by, { action: 'client.add', client_id }, async () => {
+  const findFault = async (): Promise<Refusal<'exists' | 'subject'> | undefined> => {
     if ((await openAccountStore(stores.records).subjects.find(client_id)) !== undefined) return { refused: 'subject' }
+    return (await collections(stores).clients.find(client_id)) === undefined ? undefined : { refused: 'exists' }
+  }
+  if (neededApprovals(administration, 'client.add') > 0) {
+    const fault = await findFault()
+    if (fault !== undefined) return fault
+    const to = { client: client as unknown as JsonObject }
+    await requireApproval(administration, by, {
+      action: 'client.add',
+      object: `client:${client_id}`,
+      from: null,
+      to,
+      secrets,
+    })
+  }
+  return change(administration, by, { action: 'client.add', client_id }, async () => {
+    const fault = await findFault()
+    if (fault !== undefined) return fault
     const isAdded = await collections(stores).clients.put(client_id, client, { onlyIfAbsent: true })
-    if (!isAdded) return { refused: 'exists' }
-    return { client_id, ...(generated !== undefined && { client_secret: generated }), warnings }
+    return isAdded ? { client_id } : { refused: 'exists' }
   })
 }
 
@@ -103,7 +133,7 @@ export const updateClient = async (
   const changed = await changeClient<InvalidMetadata>(
     administration,
     by,
-    { action: 'update', ...which },
+    { action: 'update', ...which, secrets: () => (generated === undefined ? {} : { client_secret: generated }) },
     async (before) => {
       // The response types are derived from the grant types, so new grant types change them.
       const derived: JsonObject = 'grant_types' in given ? { response_types: null } : {}
@@ -146,7 +176,7 @@ export const rotateClientSecret = async (
   const changed = await changeClient<Refusal<'no_secret'>>(
     administration,
     by,
-    { action: 'rotate_secret', ...which },
+    { action: 'rotate_secret', ...which, secrets: () => ({ client_secret: secret }) },
     (before) => Promise.resolve(withSecret(before, secret, { seconds, overlap })),
   )
   if ('refused' in changed) return changed

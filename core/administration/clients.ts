@@ -8,6 +8,8 @@ import { isClientId, type Client } from '../oauth/clients/client.js'
 import type { RecordStore } from '../storage/ports.js'
 import { differenceOf } from './difference.js'
 import { etagOf } from './etag.js'
+import type { JsonObject } from '../json.js'
+import { neededApprovals, requireApproval } from './require-approval.js'
 import { change, listAll, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 
 /** The origin of a client: the configuration, an operator, or its own registration. */
@@ -122,6 +124,9 @@ export interface ChangedClient {
 const isOther = (client: Client, { ifMatch }: ChangedClient): boolean =>
   ifMatch !== undefined && etagOf(client) !== ifMatch
 
+/** `secrets` returns what was generated for the change, to be shown once. */
+type ClientChange = ChangedClient & { readonly action: string; readonly secrets?: () => JsonObject | undefined }
+
 /**
  * Changes a client of the store in one step and returns it as it is now. `changed_meanwhile`: another change was made
  * since it was read, by its own registration for example. Throws `Unavailable`, and what `alter` throws.
@@ -129,13 +134,24 @@ const isOther = (client: Client, { ifMatch }: ChangedClient): boolean =>
 export const changeClient = async <Other extends Refusal = never>(
   administration: Administration,
   by: Operator,
-  { action, ...which }: ChangedClient & { readonly action: string },
+  { action: verb, secrets, ...which }: ClientChange,
   alter: (before: Client) => Promise<Client | Other>,
 ): Promise<{ readonly client: Client } | ClientRefusal | Other> => {
   const { client_id } = which
+  const action = `client.${verb}`
   if (isConfigured(administration.config, client_id)) return { refused: 'configured' }
   const { clients } = collections(administration.stores)
-  return change(administration, by, { action: `client.${action}`, client_id }, async (note) => {
+  if (neededApprovals(administration, action) > 0) {
+    const before = await findStoredClient(clients, client_id)
+    if (before === undefined) return { refused: 'unknown' }
+    if (isOther(before, which)) return { refused: 'changed_meanwhile' }
+    const client = await alter(before)
+    if ('refused' in client) return client
+    const to = { client: client as unknown as JsonObject }
+    const planned = { action, object: `client:${client_id}`, from: etagOf(before), to, secrets: secrets?.() }
+    await requireApproval(administration, by, planned)
+  }
+  return change(administration, by, { action, client_id }, async (note) => {
     const before = await findStoredClient(clients, client_id)
     if (before === undefined) return { refused: 'unknown' }
     if (isOther(before, which)) return { refused: 'changed_meanwhile' }
@@ -168,6 +184,14 @@ export const removeClient = async (
 ): Promise<{ readonly client_id: string } | ClientRefusal> => {
   const { client_id } = which
   const { clients } = collections(administration.stores)
+  if (neededApprovals(administration, 'client.remove') > 0) {
+    const found = await findStoredClient(clients, client_id)
+    if (found === undefined)
+      return { refused: isConfigured(administration.config, client_id) ? 'configured' : 'unknown' }
+    if (isOther(found, which)) return { refused: 'changed_meanwhile' }
+    const planned = { action: 'client.remove', object: `client:${client_id}`, from: etagOf(found), to: { client_id } }
+    await requireApproval(administration, by, planned)
+  }
   return change(administration, by, { action: 'client.remove', client_id }, async () => {
     const removed = isClientId(client_id)
       ? await clients.update<'removed' | ClientRefusal['refused']>(client_id, (current) => {
@@ -197,6 +221,10 @@ export const removeUnusedClients = async (
     (bucket === undefined || registration.address === bucket)
   const { stores, clock } = administration
   const what = { action: 'client.remove_unused', ...(bucket !== undefined && { address: bucket }) }
+  await requireApproval(administration, by, {
+    ...{ action: what.action, object: 'client:unused', from: null },
+    to: { ...(bucket !== undefined && { address: bucket }) },
+  })
   return change(administration, by, what, async () => {
     // The running service is notified that the quota has room again.
     await using opened = stores.shares === undefined ? openQuotas(stores, clock) : undefined

@@ -19,6 +19,8 @@ import {
   type SlotRecord,
 } from '../keys/slots/slot.js'
 import { findNearMiss } from '../near-miss.js'
+import { etagOf } from './etag.js'
+import { neededApprovals, requireApproval } from './require-approval.js'
 import { change, isRefusal, type Administration, type Operator, type Refusal } from './administration.js'
 
 const unknownSlot = (config: Config, name: string): Refusal<'unknown'> => {
@@ -49,6 +51,28 @@ const changeRecord = async <R extends Refusal>(
     return { result: record, write: { record } }
   })
 
+/** What an approval of a change of a slot depends on: its signing key, and whether it was released. */
+export const slotVersion = async ({ stores }: Pick<Administration, 'stores'>, slot: string): Promise<string | null> => {
+  const record = await collections(stores).keySlots.find(slot)
+  return record === undefined
+    ? null
+    : etagOf({ signs: signingKey(record)?.kid ?? null, released: record.released === true })
+}
+
+/** Throws `AwaitsApproval` where other operators must approve it. */
+const planSlot = async (
+  administration: Administration,
+  by: Operator,
+  {
+    action,
+    ...to
+  }: { readonly action: string; readonly slot: string; readonly kid?: string; readonly compromised?: string },
+): Promise<void> => {
+  if (neededApprovals(administration, action) === 0) return
+  const from = await slotVersion(administration, to.slot)
+  await requireApproval(administration, by, { action, object: `slot:${to.slot}`, from, to })
+}
+
 export interface RotateInput {
   readonly slot: string
   /** A key of the slot that must not be trusted any longer. */
@@ -69,6 +93,7 @@ export const rotateSlot = async (
   const { config, clock } = administration
   if (findSlot(config, name) === undefined) return unknownSlot(config, name)
   const what = { action: 'key.rotate', slot: name, ...(compromised !== undefined && { compromised }) }
+  await planSlot(administration, by, what)
   return change(administration, by, what, async () => {
     const record = await changeRecord<Refusal<'released' | 'unknown_key' | 'ended' | 'busy' | 'empty'>>(
       administration,
@@ -202,6 +227,7 @@ export const adoptKey = async (
     const near = findNearMiss(kid, fixed)
     return { refused: 'not_in_file', ...(near !== undefined && { reason: `Did you mean ${near}?` }) }
   }
+  await planSlot(administration, by, { action: 'key.adopt', slot: name, kid })
   return change(administration, by, { action: 'key.adopt', slot: name, kid }, async () => {
     const resumed = await resume(administration, slot, kid)
     if (resumed !== undefined) return resumed
@@ -251,6 +277,7 @@ export const releaseSlot = async (
   const { config, clock } = administration
   const slot = findSlot(config, name)
   if (slot === undefined) return unknownSlot(config, name)
+  await planSlot(administration, by, { action: 'key.release', slot: name })
   return change(administration, by, { action: 'key.release', slot: name }, async () => {
     const record = await changeRecord<Refusal<'empty'>>(administration, name, (current) => {
       if (signingKey(current) === undefined) return { refused: 'empty' }

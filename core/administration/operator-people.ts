@@ -7,7 +7,10 @@ import {
   type KnownOperator,
   type OperatorDirectory,
 } from '../operators/directory.js'
-import { linkPath, linkSeconds, makeLink } from '../operators/links.js'
+import type { JsonObject } from '../json.js'
+import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
+import { linkPath, linkSeconds } from '../operators/links.js'
+import { neededApprovals, requireApproval } from './require-approval.js'
 import type { OperatorIdentity } from '../operators/operator.js'
 import {
   credentialId,
@@ -81,6 +84,11 @@ export const addOperator = async (
   if (config.operators.people.some((person) => person.name === name)) return { refused: 'exists' }
   if ((await operators.list(undefined, maxStoredOperators)).length >= maxStoredOperators) return { refused: 'too_many' }
   const record = { name, roles: [...roles], disabled, credentials: [] }
+  if (neededApprovals(administration, 'operator.add') > 0) {
+    if ((await operators.find(name)) !== undefined) return { refused: 'exists' }
+    const to = { name, roles: [...roles], disabled }
+    await requireApproval(administration, by, { action: 'operator.add', object: `operator:${name}`, from: null, to })
+  }
   return change(
     administration,
     by,
@@ -94,7 +102,10 @@ export const addOperator = async (
 
 const shownRecord = ({ roles, disabled, credentials }: Pick<OperatorRecord, 'roles' | 'disabled' | 'credentials'>) => ({
   ...{ roles: [...roles], disabled },
-  credentials: credentials.map((credential) => `${credential.kind} ${credentialId(credential)}`),
+  credentials: credentials.map((credential) => ({
+    id: credentialId(credential),
+    ...credential,
+  })) as unknown as JsonObject[],
 })
 
 /** Changes the record of an operator in one step. */
@@ -103,16 +114,28 @@ const alterOperator = async (
   by: Operator,
   { action, name, ifMatch }: Pick<ChangedOperator, 'name' | 'ifMatch'> & { readonly action: string },
   alter: (before: KnownOperator, stored: OperatorRecord) => OperatorRecord | OperatorRefusal,
-): Promise<ListedOperator | OperatorRefusal> =>
-  change(administration, by, { action, operator: name }, async (note) => {
-    const { operators } = collections(administration.stores)
-    const directory = operatorDirectory(administration)
+): Promise<ListedOperator | OperatorRefusal> => {
+  const { operators } = collections(administration.stores)
+  const directory = operatorDirectory(administration)
+  const prepare = async () => {
     const before = isOperatorName(name) ? await directory.find(name) : undefined
-    if (before === undefined) return { refused: 'unknown' }
-    if (ifMatch !== undefined && etagOf(before) !== ifMatch) return { refused: 'changed_meanwhile' }
+    if (before === undefined) return { refused: 'unknown' as const }
+    if (ifMatch !== undefined && etagOf(before) !== ifMatch) return { refused: 'changed_meanwhile' as const }
     const stored = await operators.find(name)
     const after = alter(before, stored ?? { name, roles: [], disabled: false, credentials: [] })
-    if ('refused' in after) return after
+    return 'refused' in after ? after : { before, stored, after }
+  }
+  if (neededApprovals(administration, action) > 0) {
+    const prepared = await prepare()
+    if ('refused' in prepared) return prepared
+    const to = { record: prepared.after as unknown as JsonObject }
+    const planned = { action, object: `operator:${name}`, from: etagOf(prepared.before), to }
+    await requireApproval(administration, by, planned)
+  }
+  return change(administration, by, { action, operator: name }, async (note) => {
+    const prepared = await prepare()
+    if ('refused' in prepared) return prepared
+    const { before, stored, after } = prepared
     const isChanged = await operators.update(name, (current) =>
       isDeepStrictEqual(current, stored) ? { result: true, write: { record: after } } : { result: false },
     )
@@ -121,6 +144,15 @@ const alterOperator = async (
     note(differenceOf(shownRecord(before), shownRecord(now)))
     return listed(now)
   })
+}
+
+/** Writes a record of an operator that was approved, if the operator is still the version `ifMatch`. */
+export const writeApprovedOperator = (
+  administration: Administration,
+  by: Operator,
+  { action, record, ifMatch }: { readonly action: string; readonly record: OperatorRecord; readonly ifMatch: string },
+): Promise<ListedOperator | OperatorRefusal> =>
+  alterOperator(administration, by, { action, name: record.name, ifMatch }, () => record)
 
 /**
  * Changes the roles of an operator of the store, or disables or enables one. An operator of the configuration can be
@@ -154,8 +186,22 @@ export const removeOperator = async (
 ): Promise<{ readonly name: string } | OperatorRefusal> => {
   const { config, stores } = administration
   if (config.operators.people.some((person) => person.name === name)) return { refused: 'configured' }
+  const { operators } = collections(stores)
+  if (neededApprovals(administration, 'operator.remove') > 0) {
+    const found = isOperatorName(name) ? await operators.find(name) : undefined
+    if (found === undefined) return { refused: 'unknown' }
+    const from = etagOf({ ...found, source: 'store' })
+    if (ifMatch !== undefined && from !== ifMatch) return { refused: 'changed_meanwhile' }
+    const fault = findRankFault(config, issuer, found.roles)
+    if (fault !== undefined) return fault
+    await requireApproval(administration, by, {
+      action: 'operator.remove',
+      object: `operator:${name}`,
+      from,
+      to: { name },
+    })
+  }
   return change(administration, by, { action: 'operator.remove', operator: name }, async (note) => {
-    const { operators } = collections(stores)
     const found = isOperatorName(name) ? await operators.find(name) : undefined
     if (found === undefined) return { refused: 'unknown' }
     if (ifMatch !== undefined && etagOf({ ...found, source: 'store' }) !== ifMatch)
@@ -217,14 +263,29 @@ export const issueOperatorLink = async (
   by: Operator,
   { name, issuer }: ChangedOperator,
 ): Promise<{ readonly path: string; readonly expiresAt: number } | OperatorRefusal> => {
-  const { config, stores, clock } = administration
+  const { config, clock } = administration
   const found = isOperatorName(name) ? await operatorDirectory(administration).find(name) : undefined
   if (found === undefined) return { refused: 'unknown' }
   const fault = findRankFault(config, issuer, found.roles)
   if (fault !== undefined) return fault
   if (issuer.proof !== 'local' && found.credentials.length > 0) return { refused: 'has_credential' }
-  return change(administration, by, { action: 'operator.issue_link', operator: name }, async () => ({
-    path: linkPath(await makeLink(collections(stores).operatorLinks, name)),
-    expiresAt: clock() + linkSeconds * 1000,
-  }))
+  const secret = newOpaqueToken()
+  const path = linkPath(secret)
+  const link = { name, sha256: hashOpaqueToken(secret) }
+  await requireApproval(administration, by, {
+    ...{ action: 'operator.issue_link', object: `operator:${name}`, from: null, to: link, secrets: { path } },
+  })
+  await putLink(administration, by, link)
+  return { path, expiresAt: clock() + linkSeconds * 1000 }
 }
+
+/** Stores a link under the hash of its secret. Throws `Unavailable`. */
+export const putLink = (
+  administration: Administration,
+  by: Operator,
+  { name, sha256 }: { readonly name: string; readonly sha256: string },
+): Promise<{ readonly name: string }> =>
+  change(administration, by, { action: 'operator.issue_link', operator: name }, async () => {
+    await collections(administration.stores).operatorLinks.put(sha256, { name }, linkSeconds)
+    return { name }
+  })

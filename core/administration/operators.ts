@@ -4,6 +4,8 @@ import type { OperatorIdentity } from '../operators/operator.js'
 import { newOperatorToken, type OperatorToken } from '../operators/operator-tokens.js'
 import { reservedNames } from '../operators/operator-record.js'
 import { permissionsOf, rolesOf } from '../operators/permissions.js'
+import type { JsonObject } from '../json.js'
+import { neededApprovals, requireApproval } from './require-approval.js'
 import { change, listAll, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 
 /** The name of an operator, as the audit log shows it. */
@@ -60,7 +62,7 @@ export const issueOperatorToken = async (
   by: Operator,
   { name, roles, expiresIn, issuer }: NewOperatorTokenInput & { readonly issuer: OperatorIdentity },
 ): Promise<IssuedOperatorToken | RoleRefusal | Refusal<'name'>> => {
-  const { config, stores, clock } = administration
+  const { config, clock } = administration
   if (!nameForm.test(name) || reservedNames.has(name)) return { refused: 'name' }
   const fault = findRoleFault(config, issuer, roles)
   if (fault !== undefined) return fault
@@ -68,11 +70,28 @@ export const issueOperatorToken = async (
   const expiresAt = issuedAt + expiresIn * 1000
   const { token, record } = newOperatorToken({ name, roles, issuedAt, expiresAt, issuedBy: issuer.name })
   const { id } = record
-  const what = { action: 'operator.issue_token', operator: name, roles, credential: id }
-  await change(administration, by, what, () =>
-    collections(stores).operatorTokens.put(id, record, { ttlSeconds: expiresIn, onlyIfAbsent: true }),
-  )
+  await requireApproval(administration, by, {
+    ...{ action: 'operator.issue_token', object: `token:${id}`, from: null },
+    ...{ to: { record: record as unknown as JsonObject }, secrets: { id, token } },
+  })
+  await putOperatorToken(administration, by, record)
   return { id, token, expiresAt }
+}
+
+/** Stores the record of a token. Throws `Unavailable`. */
+export const putOperatorToken = (
+  administration: Administration,
+  by: Operator,
+  record: OperatorToken,
+): Promise<{ readonly id: string } | Refusal<'exists'>> => {
+  const { id, name, roles, expiresAt } = record
+  const { stores, clock } = administration
+  const ttlSeconds = Math.max(1, Math.ceil((expiresAt - clock()) / 1000))
+  const what = { action: 'operator.issue_token', operator: name, roles, credential: id }
+  return change(administration, by, what, async () => {
+    const isNew = await collections(stores).operatorTokens.put(id, record, { ttlSeconds, onlyIfAbsent: true })
+    return isNew ? { id } : { refused: 'exists' }
+  })
 }
 
 /** A token as operators see it. */
@@ -88,11 +107,18 @@ export const listOperatorTokens = async ({ stores }: Deployment): Promise<readon
 }
 
 /** Ends a token. Throws `Unavailable`. */
-export const revokeOperatorToken = (
+export const revokeOperatorToken = async (
   administration: Administration,
   by: Operator,
   id: string,
-): Promise<{ readonly id: string } | Refusal<'unknown'>> =>
-  change(administration, by, { action: 'operator.revoke_token', credential: id }, async () =>
-    (await collections(administration.stores).operatorTokens.remove(id)) ? { id } : { refused: 'unknown' },
+): Promise<{ readonly id: string } | Refusal<'unknown'>> => {
+  const { operatorTokens } = collections(administration.stores)
+  const action = 'operator.revoke_token'
+  if (neededApprovals(administration, action) > 0) {
+    if ((await operatorTokens.find(id)) === undefined) return { refused: 'unknown' }
+    await requireApproval(administration, by, { action, object: `token:${id}`, from: null, to: { id } })
+  }
+  return change(administration, by, { action, credential: id }, async () =>
+    (await operatorTokens.remove(id)) ? { id } : { refused: 'unknown' },
   )
+}

@@ -88,4 +88,18 @@ const operatorPeople: Rule = ({ config: { admin, operators }, report, isValid })
     report(at('oidc'), 'needs admin.base_url, from which its redirect URI is made')
 }
 
-export const adminRules: readonly Rule[] = [handoffCredentials, operatorRoles, operatorPeople]
+/** An operator who may add another alone approves everything as that other. */
+const approvals: Rule = ({ config: { dual_control: control, operators }, report, warn, isValid }) => {
+  if (!isValid('dual_control', 'operators') || control === undefined) return
+  const { keys = 0, clients = 0, operators: own = 0 } = control
+  if ((keys > 0 || clients > 0) && own === 0)
+    warn(['dual_control', 'operators'], 'is 0, so one operator can add another, and approve as that one')
+  const approvers = operators?.people?.filter((person) => (person?.passkeys?.length ?? 0) > 0).length ?? 0
+  if (own > 0 && approvers <= own)
+    report(
+      ['dual_control', 'operators'],
+      `needs ${String(own + 1)} operators with passkeys in operators.people: nobody else could approve the first ones`,
+    )
+}
+
+export const adminRules: readonly Rule[] = [handoffCredentials, operatorRoles, operatorPeople, approvals]

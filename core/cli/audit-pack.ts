@@ -44,7 +44,7 @@ export const makeAuditPack = async (options: MakePackOptions): Promise<void> => 
   const hsmSigners = hsmSignersOf(config) ?? []
   const what = { action: 'audit.pack', from: isoTime(from), to: isoTime(to) }
   const made = await administer(config, ({ stores, audit: log, clock, unrecorded }, by) =>
-    change({ audit: log, unrecorded }, by, what, async (note) => {
+    change({ audit: log, unrecorded, config }, by, what, async (note) => {
       const logs = { audit, cloudtrail, hsmLogs: hsmLog, hsmSigners, ...(trailKeys && { trailKeys }) }
       const pack = await makePack({ folder: out, from, to, by, ...logs }, { checked, stores, audit: log, clock })
       note({ manifest: pack.digest })

@@ -74,6 +74,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'registrations list': ['registrations list --config my.yaml'],
   'registrations revoke': ['registrations revoke 3f1c0a9be27d4c58 --config my.yaml'],
   'registrations rotate-token': ['registrations rotate-token 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --config my.yaml'],
+  'approvals list': ['approvals list --config my.yaml'],
+  'approvals show': ['approvals show 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --config my.yaml'],
+  'approvals refuse': ['approvals refuse 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --config my.yaml'],
+  approve: [
+    'approve 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --break-glass "both custodians are ill" --config my.yaml < secret.txt',
+  ],
   'operators issue': [
     'operators issue ci --role viewer --config my.yaml',
     'operators issue provisioning --role operator --days 30 --config my.yaml',

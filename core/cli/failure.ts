@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { CommanderError } from 'commander'
+import { AwaitsApproval } from '../administration/require-approval.js'
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import { refusedExitCode } from '../workers/worker-pool.js'
 import { KeyRefused } from '../keys/ports.js'
@@ -50,6 +51,12 @@ export const printProblems = (problems: readonly Problem[], output: (text: strin
 export const withoutStacks = (problems: readonly Problem[]): readonly Problem[] =>
   problems.map(({ stack: _stack, ...problem }) => problem)
 
+/** Nothing was changed yet, so the exit code is that of a failure. What was generated is shown only now. */
+const printWaiting = ({ message, document, secrets }: AwaitsApproval): void => {
+  printError(`${message}, ${String(document.approvals)} of them, until ${document.expires}. Nothing has changed yet.`)
+  for (const [name, value] of Object.entries(secrets)) printError(`${name} (shown this once): ${JSON.stringify(value)}`)
+}
+
 /**
  * Prints what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. A worker
  * exits with a separate code when waiting cannot help.
@@ -60,6 +67,7 @@ export const reportFailure = (error: unknown): number => {
   const native = describeNativeFailure(error)
   if (native !== undefined) printError(native)
   else if (error instanceof ConfigurationError) printProblems(error.problems)
+  else if (error instanceof AwaitsApproval) printWaiting(error)
   else if (error instanceof CommandFailed || error instanceof KeyRefused) printError(error.message)
   else if (error instanceof Unavailable) printError(`${error.component}: ${error.message}`)
   else if (error instanceof Error && 'syscall' in error) printError(describeSystemError(error as NodeJS.ErrnoException))

@@ -11,6 +11,7 @@ import { reportFailure } from './failure.js'
 import { addKeyCommands } from './key-commands.js'
 import { applyOptions } from './options.js'
 import { print } from './output.js'
+import { addApprovalCommands } from './approval-commands.js'
 import { addOperatorCommands } from './operator-commands.js'
 import { addPersonCommands } from './person-commands.js'
 import { addPrincipalCommands } from './principal-commands.js'
@@ -54,6 +55,7 @@ export const createProgram = (): Command => {
     program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
   )
   addOperatorCommands(program.command('operators').description('who administers the deployment').helpCommand(false))
+  addApprovalCommands(program)
   addRegistrationCommands(
     program.command('registrations').description('who may register clients without an operator').helpCommand(false),
   )

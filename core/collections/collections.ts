@@ -18,6 +18,7 @@ import type { Delivery, LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { SessionClient } from '../oauth/back-channel/session-clients.js'
 import type { PingNotice } from '../oauth/ciba/ping.js'
 import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
+import type { ApprovalRecord } from '../operators/approval.js'
 import type { OperatorLink } from '../operators/links.js'
 import type { OperatorRecord } from '../operators/operator-record.js'
 import type { OperatorSession } from '../operators/sessions.js'
@@ -75,6 +76,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     searchIndex: records.records<SearchEntry>('search_index'),
     consents: records.records<Consent>('consents'),
     operators: records.records<OperatorRecord>('operators'),
+    approvals: records.records<ApprovalRecord>('approvals'),
     operatorLinks: records.oneTime<OperatorLink>('operator_links'),
     operatorSignIns: records.oneTime<OperatorSignIn>('operator_sign_ins'),
     // A session that was ended must not come back after a fail-over, and there are few.

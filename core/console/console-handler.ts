@@ -5,7 +5,8 @@ import type { OperatorHandler } from '../endpoints/admin/admin-endpoint.js'
 import { page, redirect, type EndpointRequest } from '../endpoints/message.js'
 import { isSameText } from '../oauth/same-text.js'
 import { actedByOperator, type OperatorIdentity } from '../operators/operator.js'
-import { consolePath, type ConsoleCall, type ConsoleRoute } from './console-page.js'
+import { AwaitsApproval } from '../administration/require-approval.js'
+import { consolePath, type ConsoleCall, type ConsoleRoute, type ConsoleView } from './console-page.js'
 import type { ConsoleDocuments, SpokenConsole } from './documents.js'
 
 export interface ConsoleOptions {
@@ -53,6 +54,13 @@ const callOf = (
   request,
 })
 
+/** Says that other operators must approve it first. What was generated for it is shown only here. */
+const waitingView = ({ approval, document, secrets }: AwaitsApproval, texts: SpokenConsole['texts']): ConsoleView => ({
+  view: 'approval-waiting',
+  title: texts.text('approvals.waits'),
+  data: { id: approval.id, needed: document.approvals, secrets: Object.entries(secrets) },
+})
+
 /** Answers the requests of one page or form, for operators whom the guard has admitted. */
 export const createConsoleHandler =
   (route: ConsoleRoute, { parts, documents, base }: ConsoleOptions): OperatorHandler =>
@@ -70,6 +78,10 @@ export const createConsoleHandler =
       const cookies = outcome.cookies ?? []
       return { ...redirect(`${base}${consolePath}${outcome.to}${search}`), cookies }
     } catch (error) {
+      if (error instanceof AwaitsApproval && route.method === 'POST') {
+        const view = waitingView(error, spoken.texts)
+        return page(202, spoken.show(view, at), spoken.language)
+      }
       if (!(error instanceof Problem)) throw error
       return page(error.status, spoken.show(spoken.problem(error, request.requestId), at), spoken.language)
     }

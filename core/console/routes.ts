@@ -1,5 +1,6 @@
 import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
 import { consolePath, type ConsoleRoute } from './console-page.js'
+import { approvalPages } from './pages/approvals.js'
 import { peopleForms } from './pages/change-person.js'
 import { clientForms, clientPages } from './pages/clients.js'
 import { configurationPages } from './pages/configuration.js'
@@ -26,6 +27,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...registrationPages,
   ...configurationPages,
   ...credentialPages,
+  ...approvalPages,
 ]
 
 /** Requests per minute and address. Operators share the address of their proxy. */

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { container as root, type DependencyContainer } from 'tsyringe'
 import { ConfigurationError } from '../../config/problems.js'
+import { operatorsKnown } from '../operators/operators-known.js'
 import type { RunningService } from '../admin-api/running-service.js'
 import type { Config } from '../../config/schema.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
@@ -187,7 +188,8 @@ const recordStart = async (
   changes: { readonly pairwise_key?: 'replaced' },
 ): Promise<void> => {
   const keys = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
-  await audit.record({ event: 'configuration.loaded', keys, by: actedHere('start'), ...changes })
+  const loaded = { event: 'configuration.loaded', keys, by: actedHere('start'), ...changes } as const
+  await audit.record(loaded, ...operatorsKnown(generation.checked.config))
   for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })
   await ledger.recordChanges(generation)
 }

@@ -1,4 +1,5 @@
 import { createSecureContext } from 'node:tls'
+import { operatorsKnown } from '../operators/operators-known.js'
 import type { Config } from '../../config/schema.js'
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import { findVariables } from '../../config/substitute.js'
@@ -148,7 +149,8 @@ export const createReload = (options: ReloadOptions): Reloads => {
     await ledger.publish(next, 'reload')
     await next.reconcileAccounts()
     const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
-    await audit.record({ event: 'configuration.loaded', keys, changes: describeChanges(changes), force, by })
+    const known = operatorsKnown(next.checked.config)
+    await audit.record({ event: 'configuration.loaded', keys, changes: describeChanges(changes), force, by }, ...known)
     serve(next)
     if (changes.certificates.length > 0) options.renewCertificates(next.checked.config)
     await ledger.withdraw(findRemoved(running, next)).catch(later)

@@ -1,6 +1,6 @@
 import { signInPath } from './site.js'
 import type { OneTimeStore } from '../storage/ports.js'
-import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
+import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 
 /** A link that signs an operator in once. It is stored under the hash of its secret. */
 export interface OperatorLink {
@@ -9,13 +9,6 @@ export interface OperatorLink {
 
 /** How long a link can be used. */
 export const linkSeconds = 15 * 60
-
-/** Stores a link and returns its secret. Throws `Unavailable`. */
-export const makeLink = async (links: Pick<OneTimeStore<OperatorLink>, 'put'>, name: string): Promise<string> => {
-  const secret = newOpaqueToken()
-  await links.put(hashOpaqueToken(secret), { name }, linkSeconds)
-  return secret
-}
 
 /** Finds whom a link is for, if it was not used. Throws `Unavailable`. */
 export const findLink = async (

@@ -36,12 +36,13 @@ export const localOperator: OperatorIdentity = {
 
 /** Describes the operator of a request for `by` of the audit log. `via` is the part of the listener that was used. */
 export const actedByOperator = (
-  { name, proof, credential }: OperatorIdentity,
+  { name, proof, credential, issuedBy }: OperatorIdentity,
   { via, address }: { readonly via: 'api' | 'console' | 'http'; readonly address: string },
 ): ActedBy => ({
   via,
   operator: name,
   proof,
   ...(credential !== undefined && { credential }),
+  ...(issuedBy !== undefined && { issued_by: issuedBy }),
   address: addressBucket(address) ?? address,
 })

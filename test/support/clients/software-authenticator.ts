@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
-import { cbor, flags, sha256, writeAuthenticatorData } from '../forge/authenticator-data.js'
+import { cbor, coseKeyOf, flags, sha256, writeAuthenticatorData } from '../forge/authenticator-data.js'
 
 type Json = Record<string, unknown>
 
@@ -36,6 +36,11 @@ export class SoftwareAuthenticator {
 
   get id(): string {
     return base64url(this.credentialId)
+  }
+
+  /** The COSE_Key, base64url. */
+  get publicKey(): string {
+    return base64url(cbor(coseKeyOf(this.#jwk)))
   }
 
   #clientData(type: string, challenge: unknown, otherwise: Otherwise): Buffer {

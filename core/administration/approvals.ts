@@ -1,0 +1,236 @@
+import { timingSafeEqual } from 'node:crypto'
+import { collections } from '../collections/collections.js'
+import type { JsonObject } from '../json.js'
+import { hashOpaqueToken } from '../opaque-token.js'
+import { digestOf, type ActionDocument } from '../operators/action.js'
+import { findApproverFault, isApprovalOf, type ApprovalRecord, type SignedApproval } from '../operators/approval.js'
+import { coseToJwk } from '../operators/cose-key.js'
+import type { OperatorDirectory } from '../operators/directory.js'
+import type { OperatorIdentity } from '../operators/operator.js'
+import { credentialId } from '../operators/operator-record.js'
+import { readAssertion } from '../operators/passkeys.js'
+import { rolesOf } from '../operators/permissions.js'
+import type { AdminSite } from '../operators/site.js'
+import { isRefusal, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
+import { carryOut } from './carry-out.js'
+import { operatorDirectory } from './operator-people.js'
+import { requestedBy } from './require-approval.js'
+
+/** What waits for approval, or did, as operators see it. */
+export interface ListedApproval extends Omit<ApprovalRecord, 'approvals'> {
+  readonly action: ActionDocument
+  /** What is signed: the challenge of a passkey. */
+  readonly digest: string
+  /** Names of those who have approved. */
+  readonly approvedBy: readonly string[]
+  readonly isExpired: boolean
+}
+
+const idForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+
+const readDocument = ({ document }: ApprovalRecord): ActionDocument => JSON.parse(document) as ActionDocument
+
+const listed = (record: ApprovalRecord, now: number): ListedApproval => {
+  const { approvals, ...rest } = record
+  return {
+    ...rest,
+    action: readDocument(record),
+    digest: digestOf(record.document),
+    approvedBy: approvals.map(({ operator }) => operator),
+    isExpired: record.state === 'waiting' && record.expiresAt <= now,
+  }
+}
+
+interface Timed extends Deployment {
+  readonly clock: () => number
+}
+
+/** Lists at most `limit` records after this id, in the order of ids. Throws `Unavailable`. */
+export const listApprovals = async (
+  { stores, clock }: Timed,
+  after: string | undefined,
+  limit: number,
+): Promise<readonly ListedApproval[]> =>
+  (await collections(stores).approvals.list(after, limit)).map(({ record }) => listed(record, clock()))
+
+/** Throws `Unavailable`. */
+export const readApproval = async ({ stores, clock }: Timed, id: string): Promise<ListedApproval | undefined> => {
+  const record = idForm.test(id) ? await collections(stores).approvals.find(id) : undefined
+  return record && listed(record, clock())
+}
+
+export type ApprovalRefusal = Refusal<
+  | 'unknown'
+  | 'over'
+  | 'expired'
+  | 'own'
+  | 'twice'
+  | 'unknown_operator'
+  | 'not_permitted'
+  | 'no_signature'
+  | 'wrong_signature'
+>
+
+/** An approval, and the state of the action after it. `failed`: `note` says why it was not carried out. */
+export interface Approved {
+  readonly id: string
+  readonly state: ApprovalRecord['state']
+  /** How many approvals it still needs. */
+  readonly missing: number
+  readonly note?: string
+}
+
+/** Counts the approvals of different operators that are good now. Whatever a store has is verified once more. */
+const countGood = async (
+  { document, approvals }: ApprovalRecord,
+  action: ActionDocument,
+  { directory, config }: { readonly directory: OperatorDirectory; readonly config: Administration['config'] },
+): Promise<number> => {
+  const good = new Set<string>()
+  for (const approval of approvals) {
+    const operator = await directory.find(approval.operator)
+    if (operator === undefined || findApproverFault(action, operator, rolesOf(config.operators.roles))) continue
+    if (await isApprovalOf(document, approval, operator)) good.add(operator.name)
+  }
+  return good.size
+}
+
+/** Why a record takes no approval. */
+const findStateFault = (record: ApprovalRecord | undefined, now: number): ApprovalRefusal | undefined => {
+  if (record === undefined) return { refused: 'unknown' }
+  if (record.state !== 'waiting') return { refused: 'over' }
+  return record.expiresAt <= now ? { refused: 'expired' } : undefined
+}
+
+export interface GivenApproval {
+  readonly id: string
+  readonly operator: OperatorIdentity
+  readonly site: AdminSite
+  /** An `AuthenticationResponseJSON` as text, whose challenge is the digest of the document. */
+  readonly answer: string
+}
+
+/** Reads and verifies the signature of an approver. */
+const readSigned = async (
+  administration: Administration,
+  record: ApprovalRecord,
+  { operator: { name }, site, answer }: GivenApproval,
+): Promise<{ readonly signed: SignedApproval; readonly publicKey: string } | ApprovalRefusal> => {
+  const { config, clock } = administration
+  const operator = await operatorDirectory(administration).find(name)
+  const fault = findApproverFault(readDocument(record), operator, rolesOf(config.operators.roles))
+  if (operator === undefined || fault !== undefined) return { refused: fault ?? 'unknown_operator' }
+  const assertion = readAssertion(answer)
+  const passkey = operator.credentials.find((own) => own.kind === 'passkey' && own.credentialId === assertion?.id)
+  if (assertion === undefined || passkey?.kind !== 'passkey') return { refused: 'no_signature' }
+  const signed: SignedApproval = {
+    ...{ operator: name, at: clock(), credential: credentialId(passkey), assertion: { ...assertion } },
+    ...{ origin: site.origin, rp_id: site.hostname },
+  }
+  if (!(await isApprovalOf(record.document, signed, operator))) return { refused: 'wrong_signature' }
+  return { signed, publicKey: passkey.publicKey }
+}
+
+/**
+ * Adds the approval of an operator. The process that adds the last one carries the action out, once, if the object is
+ * still as it was. Throws `Unavailable`.
+ */
+export const approve = async (
+  administration: Administration,
+  by: Operator,
+  given: GivenApproval,
+): Promise<Approved | ApprovalRefusal> => {
+  const { stores, clock, audit, config } = administration
+  const { approvals } = collections(stores)
+  const before = idForm.test(given.id) ? await approvals.find(given.id) : undefined
+  const fault = findStateFault(before, clock())
+  if (before === undefined || fault !== undefined) return fault ?? { refused: 'unknown' }
+  const read = await readSigned(administration, before, given)
+  if ('refused' in read) return read
+  const { signed, publicKey } = read
+  const { assertion, origin, rp_id } = signed
+  await audit.record({
+    ...{ event: 'approval.given', approval: given.id, operator: signed.operator, credential: signed.credential },
+    ...{ document: before.document, public_key: await coseToJwk(publicKey), origin, rp_id },
+    ...{ client_data: assertion.clientDataJSON, authenticator_data: assertion.authenticatorData },
+    ...{ signature: assertion.signature, by },
+  })
+  const added = await approvals.update<ApprovalRecord | ApprovalRefusal>(given.id, (current, expiresAt) => {
+    const late = findStateFault(current, clock())
+    if (current === undefined || late !== undefined) return { result: late ?? { refused: 'unknown' } }
+    if (current.approvals.some(({ operator }) => operator === signed.operator)) return { result: { refused: 'twice' } }
+    const record = { ...current, approvals: [...current.approvals, signed] }
+    return { result: record, write: { record, expiresAt } }
+  })
+  if ('refused' in added) return added
+  const action = readDocument(added)
+  const good = await countGood(added, action, { directory: operatorDirectory(administration), config })
+  // What is needed is what the configuration in force says, so that an edited document needs no fewer.
+  const needed = Math.max(1, config.dual_control[action.kind])
+  if (good < needed) return { id: given.id, state: 'waiting', missing: needed - good }
+  return runOnce(administration, given.id)
+}
+
+/** Carries an action out, unless another process does. */
+const runOnce = async (administration: Administration, id: string): Promise<Approved | ApprovalRefusal> => {
+  const { stores } = administration
+  const { approvals } = collections(stores)
+  const move = (from: ApprovalRecord['state'], to: ApprovalRecord['state'], note?: string) =>
+    approvals.update<ApprovalRecord | undefined>(id, (current, expiresAt) => {
+      if (current?.state !== from) return { result: undefined }
+      const record = { ...current, state: to, ...(note !== undefined && { note }) }
+      return { result: record, write: { record, expiresAt } }
+    })
+  const claimed = await move('waiting', 'running')
+  if (claimed === undefined) return { refused: 'over' }
+  const result = await carryOut({ ...administration, approval: id }, readDocument(claimed))
+  if (!isRefusal(result)) {
+    await move('running', 'done')
+    return { id, state: 'done', missing: 0 }
+  }
+  const note = result.refused
+  await move('running', 'failed', note)
+  return { id, state: 'failed', missing: 0, note }
+}
+
+/** Ends an action without carrying it out. The one who asked for it may, too. Throws `Unavailable`. */
+export const declineApproval = async (
+  { stores, clock, audit }: Administration,
+  by: Operator,
+  { id, reason }: { readonly id: string; readonly reason?: string | undefined },
+): Promise<{ readonly id: string } | ApprovalRefusal> => {
+  const { approvals } = collections(stores)
+  const found = idForm.test(id) ? await approvals.find(id) : undefined
+  const fault = findStateFault(found, clock())
+  if (fault !== undefined) return fault
+  const declined: JsonObject = reason === undefined ? {} : { reason }
+  await audit.record({ event: 'approval.declined', approval: id, ...declined, by })
+  return approvals.update<{ readonly id: string } | ApprovalRefusal>(id, (current, expiresAt) => {
+    const late = findStateFault(current, clock())
+    if (current === undefined || late !== undefined) return { result: late ?? { refused: 'unknown' } }
+    const { operator: note } = requestedBy(by)
+    const record = { ...current, state: 'refused' as const, note }
+    return { result: { id }, write: { record, expiresAt } }
+  })
+}
+
+/**
+ * Carries an action out without approvals, with the secret of the configuration. `no_secret`: it has none. Throws
+ * `Unavailable`.
+ */
+export const breakGlass = async (
+  administration: Administration,
+  by: Operator,
+  { id, reason, secret }: { readonly id: string; readonly reason: string; readonly secret: string },
+): Promise<Approved | ApprovalRefusal | Refusal<'no_secret' | 'wrong_secret'>> => {
+  const { config, stores, clock, audit } = administration
+  const expected = config.break_glass_secret?.reveal()
+  if (expected === undefined) return { refused: 'no_secret' }
+  if (!timingSafeEqual(Buffer.from(hashOpaqueToken(expected)), Buffer.from(hashOpaqueToken(secret))))
+    return { refused: 'wrong_secret' }
+  const record = idForm.test(id) ? await collections(stores).approvals.find(id) : undefined
+  const fault = findStateFault(record, clock())
+  if (record === undefined || fault !== undefined) return fault ?? { refused: 'unknown' }
+  await audit.record({ event: 'approval.broken_glass', approval: id, reason, document: record.document, by })
+  return runOnce(administration, id)
+}
