@@ -4,6 +4,7 @@ import { addressBucket } from '../address-bucket.js'
 import { collections } from '../collections/collections.js'
 import { openQuotas } from '../collections/quotas.js'
 import { parseClientMetadata } from '../oauth/clients/client-metadata.js'
+import type { ClientUse } from '../oauth/clients/client-uses.js'
 import { isClientId, type Client } from '../oauth/clients/client.js'
 import type { RecordStore } from '../storage/ports.js'
 import { differenceOf } from './difference.js'
@@ -62,6 +63,16 @@ export const listClients = async ({ config, stores }: Deployment): Promise<reado
     ...configuredClients(config).map((client) => listed('configuration', client)),
     ...stored.map((client) => listed(sourceOf(client), client)),
   ]
+}
+
+/** When each of these clients got tokens last; none for those that got none in the last 400 days. Throws `Unavailable`. */
+export const usesOf = async (
+  { stores }: Pick<Deployment, 'stores'>,
+  clientIds: readonly string[],
+): Promise<ReadonlyMap<string, ClientUse>> => {
+  const { clientUses } = collections(stores)
+  const found = await Promise.all(clientIds.map(async (id) => [id, await clientUses.find(id)] as const))
+  return new Map(found.flatMap(([id, use]) => (use === undefined ? [] : [[id, use]])))
 }
 
 /** Lists the clients of the configuration. */

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { consentChoices } from '../oauth/clients/client.js'
 import type { AddClientOptions, MetadataOptions } from './client-metadata.js'
-import type { ClientOptions, RemoveOptions, RotateOptions } from './clients.js'
+import type { ClientOptions, RemoveOptions, RotateOptions, ShowOptions } from './clients.js'
 import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
 
 /** Adds the commands for clients in the records store. */
@@ -19,9 +19,11 @@ export const addClientCommands = (clients: Command): void => {
       .description('add a client, and print its id and its secret, which is shown only once')
       .option('--client-id <id>', 'default: a random UUID'),
   ).action(async (options: AddClientOptions) => (await import('./client-metadata.js')).addClientTo(options))
-  oneClient(clients, 'show', "show a client's metadata, without its secret").action(
-    async (clientId: string, options: ClientOptions) => (await import('./clients.js')).printClient(clientId, options),
-  )
+  oneClient(clients, 'show', "show a client's metadata, without its secret")
+    .option('--effective', 'also show the settings that apply, and where each comes from')
+    .action(async (clientId: string, options: ShowOptions) =>
+      (await import('./clients.js')).printClient(clientId, options),
+    )
   addMetadataOptions(
     clients
       .command('update')

@@ -6,8 +6,11 @@ import {
   removeUnusedClients,
   setClientDisabled,
   showClient,
+  usesOf,
   type ClientRefusal,
 } from '../administration/clients.js'
+import type { ClientUse } from '../oauth/clients/client-uses.js'
+import { effectiveSettings } from '../administration/effective-client.js'
 import { rotateClientSecret } from '../administration/client-metadata.js'
 import { administer, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -30,11 +33,20 @@ export const clientNotChanged = ({ refused }: ClientRefusal): CommandFailed => n
 /** Implements `signet clients list`. */
 export const printClients = async (options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const rows = await withStores(config, (stores) => listClients({ config, stores }))
-  if (options.json) return printJson(rows)
+  const { rows, uses } = await withStores(config, async (stores) => {
+    const found = await listClients({ config, stores })
+    return {
+      rows: found,
+      uses: await usesOf(
+        { stores },
+        found.map(({ client_id }) => client_id),
+      ),
+    }
+  })
+  if (options.json) return printJson(rows.map((row) => ({ ...row, ...describeUse(uses.get(row.client_id)) })))
   printList(
     'clients',
-    ['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS'],
+    ['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS', 'LAST USED', 'ALGORITHMS'],
     rows.map((row) => [
       row.client_id,
       row.client_name ?? '',
@@ -42,21 +54,34 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
       describeState(row),
       row.token_endpoint_auth_method ?? 'client_secret',
       row.grant_types.join(' '),
+      uses.get(row.client_id)?.last ?? '',
+      Object.keys(uses.get(row.client_id)?.algorithms ?? {}).join(' '),
     ]),
   )
 }
+
+const describeUse = (use: ClientUse | undefined) => use && { last_used: use.last, algorithms: use.algorithms }
 
 /** Describes the state of an account or a client. */
 export const describeState = ({ disabled }: { readonly disabled?: boolean }): Cell =>
   disabled ? { text: 'disabled', tone: 'red' } : 'active'
 
+export interface ShowOptions extends ClientOptions {
+  readonly effective?: true
+}
+
 /** Implements `signet clients show`. */
-export const printClient = async (clientId: string, options: ClientOptions): Promise<void> => {
+export const printClient = async (clientId: string, options: ShowOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const client = await withStores(config, (stores) => showClient({ config, stores }, clientId))
+  const { client, use } = await withStores(config, async (stores) => ({
+    client: await showClient({ config, stores }, clientId),
+    use: (await usesOf({ stores }, [clientId])).get(clientId),
+  }))
   if (client === undefined) throw new CommandFailed('There is no such client.')
-  if (options.json) printJson(client)
-  else printYaml(client)
+  const effective = options.effective && { effective: effectiveSettings(config, client) }
+  const shown = { ...client, ...describeUse(use), ...effective }
+  if (options.json) printJson(shown)
+  else printYaml(shown)
 }
 
 export interface RemoveOptions extends ClientOptions {

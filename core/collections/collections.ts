@@ -13,6 +13,7 @@ import type { RecoverySession } from '../interaction/recovery/recovery-sessions.
 import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/clients/client.js'
+import type { ClientUse } from '../oauth/clients/client-uses.js'
 import type { InitialAccessToken } from '../oauth/registration/initial-access-token.js'
 import type { Delivery, LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { SessionClient } from '../oauth/back-channel/session-clients.js'
@@ -73,6 +74,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     /** Returns the same collection for clients that may be registered by anyone. */
     openClients: within('registrations', countedRecords, clients),
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
+    clientUses: records.records<ClientUse>('client_uses'),
     searchIndex: records.records<SearchEntry>('search_index'),
     consents: records.records<Consent>('consents'),
     operators: records.records<OperatorRecord>('operators'),

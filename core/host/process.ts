@@ -1,10 +1,12 @@
 import type { Config } from '../../config/schema.js'
 import type { Disposables } from '../disposables.js'
 import type { Clock } from '../clock.js'
+import { collections } from '../collections/collections.js'
 import { proveStores } from '../collections/prove-stores.js'
 import { observeQuotas, openQuotas } from '../collections/quotas.js'
 import { openStores, type Stores } from '../collections/stores.js'
 import type { TraceContexts } from '../http/carry-trace.js'
+import { createClientUses, type NoteClientUse } from '../oauth/clients/client-uses.js'
 import { observeAudit } from '../observe/audit-counts.js'
 import { openAudit } from '../observe/audit-file.js'
 import type { AuditFile } from '../observe/audit-log.js'
@@ -64,11 +66,14 @@ export const openProcess = async (
   disposables.add(observeProcess(metrics))
   const observed = observeAudit(metricsOf(config.issuer, metrics))
   const figures = createFigures(clock)
+  /** Set as soon as there is a store to write to. */
+  const uses: { note?: NoteClientUse } = {}
   const auditFile = disposables.keep(
     await openAudit(config, clock, {
       recorded(event) {
         observed(event)
         figures.event(event)
+        uses.note?.(event)
       },
       traces,
     }),
@@ -76,6 +81,7 @@ export const openProcess = async (
   const audit = doubles?.audit?.(auditFile) ?? auditFile
   const opened = disposables.keep(await openStores(config, clock))
   const watched = watchStores(doubles?.stores?.(opened) ?? opened, metrics, tracing)
+  uses.note = createClientUses(collections(watched).clientUses, clock)
   const { shares } = disposables.keep(openQuotas(watched, clock))
   observeQuotas(metrics, shares)
   await proveStores(config, opened, clock)

@@ -32,7 +32,12 @@ const addService = async (id: string): Promise<string> => {
   )
   return (JSON.parse(added.stdout) as { client_secret: string }).client_secret
 }
-const shown = async (id: string) => JSON.parse((await clients('show', id, '--json')).stdout) as Record<string, unknown>
+/** Without the use of its tokens, which is written some time after they were issued. */
+const shown = async (id: string) => {
+  const client = JSON.parse((await clients('show', id, '--json')).stdout) as Record<string, unknown>
+  const uses = ['last_used', 'algorithms']
+  return Object.fromEntries(Object.entries(client).filter(([name]) => !uses.includes(name)))
+}
 const status = async (id: string, secret: string) => (await requestToken(service, id, secret)).status
 const actions = async () => {
   const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { addClient, rotateClientSecret, updateClient } from '../../administration/client-metadata.js'
-import { listClientsAfter, readClient, removeClient, type ListedClient } from '../../administration/clients.js'
+import { listClientsAfter, readClient, removeClient, usesOf, type ListedClient } from '../../administration/clients.js'
+import { effectiveSettings } from '../../administration/effective-client.js'
 import type { JsonObject } from '../../json.js'
 import { toMetadata } from '../../oauth/clients/client-metadata.js'
+import type { ClientUse } from '../../oauth/clients/client-uses.js'
 import { metadataSchema } from '../../oauth/clients/client-metadata-schema.js'
 import { defineApiRoute, type ApiParts } from '../api-route.js'
 import { searchClients } from '../../administration/search.js'
@@ -20,8 +22,17 @@ const shownClient = z
     has_secret: z.boolean(),
     client_secret_expires_at: z.int().optional(),
     previous_client_secret_expires_at: z.int().optional(),
+    last_used: z.iso.date().optional().describe('The day on which it got tokens last (UTC), within 400 days.'),
+    algorithms: z
+      .record(z.string(), z.iso.date())
+      .optional()
+      .describe('The algorithms that its tokens were signed with, each with the last day.'),
   })
   .describe('A client: its metadata (RFC 7591 §2), where it is from, and its state. Secrets are never shown.')
+
+const effective = z
+  .record(z.string(), z.object({ value: z.json(), from: z.enum(['client', 'deployment', 'default']) }))
+  .describe('The settings that apply to the client, and where each comes from.')
 
 const written = z.object({
   client_id: z.string(),
@@ -30,14 +41,23 @@ const written = z.object({
   warnings: z.array(z.object({ path: z.string(), message: z.string() })),
 })
 
-const show = ({ source, ...client }: ListedClient): z.output<typeof shownClient> => ({
+const show = ({ source, ...client }: ListedClient, use?: ClientUse): z.output<typeof shownClient> => ({
   ...toMetadata(client),
   ...{ client_id: client.client_id, source, disabled: client.disabled === true },
   has_secret: client.client_secret_sha256 !== undefined,
   ...(client.previous_client_secret_expires_at !== undefined && {
     previous_client_secret_expires_at: client.previous_client_secret_expires_at,
   }),
+  ...(use !== undefined && { last_used: use.last, algorithms: use.algorithms }),
 })
+
+const showAll = async (parts: ApiParts, clients: readonly ListedClient[]) => {
+  const uses = await usesOf(
+    parts,
+    clients.map(({ client_id }) => client_id),
+  )
+  return clients.map((client) => show(client, uses.get(client.client_id)))
+}
 
 /** Throws `Problem` when there is no such client. */
 const find = async (parts: ApiParts, clientId: string) => {
@@ -65,7 +85,7 @@ export const clientRoutes = [
           `clients ${search}`,
           (after) => searchClients(parts, { query: search, after, limit }),
         )
-        return { data: { items: items.map(show), ...next } }
+        return { data: { items: await showAll(parts, items), ...next } }
       }
       const { items, ...next } = await readPage(
         { query, cursors: parts.cursors },
@@ -75,7 +95,7 @@ export const clientRoutes = [
           idOf: ({ client_id }) => client_id,
         },
       )
-      return { data: { items: items.map(show), ...next } }
+      return { data: { items: await showAll(parts, items), ...next } }
     },
   ),
   defineApiRoute(
@@ -100,11 +120,13 @@ export const clientRoutes = [
     {
       ...{ path, method: 'GET', permission: 'clients.read', operation: 'readClient', tag },
       summary: 'Reads one client.',
-      output: shownClient,
+      output: shownClient.extend({ effective }),
     },
     async ({ parts, path: at }) => {
       const { client, etag } = await find(parts, at('client_id'))
-      return { data: show(client), etag }
+      const [shown] = await showAll(parts, [client])
+      const settings = effectiveSettings(parts.config, client) as z.output<typeof effective>
+      return { data: { ...(shown ?? show(client)), effective: settings }, etag }
     },
   ),
   defineApiRoute(
