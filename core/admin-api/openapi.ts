@@ -6,10 +6,17 @@ import { waitingApproval } from './approval-documents.js'
 import { apiPath, type ApiRoute } from './api-route.js'
 import { problemDocument, problemType } from './problem.js'
 
+/** `z.json()` refers to a definition of its own, which is any JSON value: that is the empty schema. */
+const withoutDefinitions = (_name: string, value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || !('$ref' in value)) return value
+  return String(value.$ref).startsWith('#/$defs/__schema') ? {} : value
+}
+
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
   const made = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonObject
-  // The dialect of OpenAPI 3.1 is the default.
-  return Object.fromEntries(Object.entries(made).filter(([name]) => name !== '$schema'))
+  // The dialect of OpenAPI 3.1 is the default, and a reference would start at the root of the whole document.
+  const own = Object.entries(made).filter(([name]) => name !== '$schema' && name !== '$defs')
+  return JSON.parse(JSON.stringify(Object.fromEntries(own)), withoutDefinitions) as JsonObject
 }
 
 const parameter = (name: string, where: 'path' | 'query' | 'header', required: boolean, schema: JsonObject) => ({
@@ -45,10 +52,9 @@ const parametersOf = ({ path, query, conditional, idempotent }: ApiRoute) => {
 }
 
 /** Every status with which a route of this kind refuses requests. */
-const refusalsOf = ({ body, conditional, idempotent, path, method }: ApiRoute): readonly number[] => [
-  ...[400, 401, 403, 429, 503],
+const refusalsOf = ({ body, conditional, idempotent, path }: ApiRoute): readonly number[] => [
+  ...[400, 401, 403, 409, 429, 431, 503],
   ...(path.includes('{') ? [404] : []),
-  ...(method === 'GET' ? [] : [409]),
   ...(body === undefined ? [] : [413, 415]),
   ...(conditional ? [412, 428] : []),
   ...(idempotent ? [422] : []),
@@ -66,8 +72,12 @@ const descriptions: Readonly<Record<number, string>> = {
   422: 'The idempotency key was sent with another request.',
   428: '`If-Match` is missing.',
   429: 'Too many requests in one minute.',
+  431: 'The headers or the path are too large.',
   503: 'A store or the audit log is down. Nothing was changed unless the audit log says so.',
 }
+
+/** The parser of HTTP refuses headers that are far too large before anybody knows what they ask for. */
+const tooLarge = { $ref: '#/components/responses/TooLarge' } as const
 
 const problem = { $ref: '#/components/responses/Problem' } as const
 
@@ -113,7 +123,10 @@ const operationOf = (route: ApiRoute): JsonObject => {
       ...successOf(route),
       ...waitingOf(route),
       ...Object.fromEntries(
-        refusalsOf(route).map((status) => [status, { ...problem, description: descriptions[status] ?? '' }]),
+        refusalsOf(route).map((status) => [
+          status,
+          { ...(status === 431 ? tooLarge : problem), description: descriptions[status] ?? '' },
+        ]),
       ),
     },
   }
@@ -143,6 +156,15 @@ export const createOpenApi = (routes: readonly ApiRoute[], server = apiPath): Js
         Problem: {
           description: 'The request was refused (RFC 9457).',
           content: { [problemType]: { schema: schemaOf(problemDocument, 'output') } },
+        },
+        TooLarge: {
+          description: 'The headers or the path are too large.',
+          content: {
+            [problemType]: { schema: schemaOf(problemDocument, 'output') },
+            'application/json': {
+              schema: schemaOf(z.object({ error: z.string(), error_description: z.string() }), 'output'),
+            },
+          },
         },
       },
     },

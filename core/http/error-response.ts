@@ -115,7 +115,7 @@ const problem = ({ status, code, description, headers }: Failure, requestId: str
 
 const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPage: ErrorPage): Reply => {
   const { status, code, description, headers } = failure
-  if (exchange.route?.problems) return problem(failure, exchange.requestId)
+  if (exchange.hasProblems) return problem(failure, exchange.requestId)
   if (exchange.errorTitle === undefined) {
     const error_code = exchange.hasErrorCodes ? (failure.errorCode ?? errorCodeOf(failure)) : undefined
     return json(status, { error: code, error_description: description, error_code }, headers)

@@ -27,6 +27,8 @@ export class Exchange {
   errorTitle: SaidKey | undefined
   /** The `ui_locales` of a form, for its error page. The value is untrusted. */
   uiLocales: string | undefined
+  /** True when errors are problem documents, also where no row serves the path. */
+  hasProblems: boolean
   /** True when errors have an `error_code`. */
   hasErrorCodes: boolean
   /** The error with which the request was refused. */
@@ -51,6 +53,7 @@ export class Exchange {
     this.routePath = undefined
     this.errorTitle = undefined
     this.uiLocales = undefined
+    this.hasProblems = false
     this.hasErrorCodes = false
     this.error = undefined
     this.reason = undefined

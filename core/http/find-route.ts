@@ -12,6 +12,9 @@ const isEncodedId = (text: string): boolean => /^[^\p{Cc}]{1,512}$/u.test(text)
 
 const hasParameters = ({ path }: Route): boolean => path.includes('{')
 
+/** The first two segments of a path, below which all errors look alike: `/api/v1/`. */
+const rootOf = ({ path }: Route): string => /^\/[^/]+\/[^/]+\//.exec(path)?.[0] ?? path
+
 interface Found {
   readonly route: Route
   readonly parameters: ReadonlyMap<string, string>
@@ -25,6 +28,7 @@ const maxFound = 256
  */
 export const findRoute = (table: readonly Route[]): Middleware => {
   const fixed = new Map(table.filter((route) => !hasParameters(route)).map((route) => [route.path, route]))
+  const problemRoots = [...new Set(table.filter(({ problems }) => problems).map(rootOf))]
   const hasEncodedIds = table.some(({ encodedIds }) => encodedIds === true)
   /** Answers from memory are found here too, because the router takes longer than the answer. */
   const found = new RecentMap<string, Found>(maxFound)
@@ -43,6 +47,7 @@ export const findRoute = (table: readonly Route[]): Middleware => {
   const findByRouter = router.routes() as unknown as (ctx: Context, next: Next) => Promise<void>
   return (ctx, next) => {
     const { state } = ctx
+    state.hasProblems = problemRoots.some((root) => state.path.startsWith(root))
     state.route = fixed.get(state.path)
     const known = state.route === undefined ? found.get(state.path) : undefined
     if (known !== undefined) {

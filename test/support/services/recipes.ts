@@ -104,6 +104,13 @@ const examples = {
 
 /** Those whose packages take minutes, or a compiler that Debian does not have: `npm run test:recipes`. */
 const heavy = {
+  'admin-api': new RecipePackages('admin-api', {
+    debian: ['python3-venv'],
+    program: {
+      folder: 'test/support/recipes/admin-api',
+      commands: 'python3 -m venv venv; venv/bin/pip install --quiet -r requirements.txt',
+    },
+  }),
   go: new RecipePackages('go', { files: ['main.go'] }),
   libraries: new RecipePackages('libraries', {
     files: ['package.json'],
