@@ -30,6 +30,8 @@ export interface Cell {
   readonly number?: boolean
   readonly buttons?: readonly Button[]
   readonly links?: readonly { readonly href: string; readonly title: string }[]
+  /** What opens on demand. */
+  readonly details?: { readonly title: string; readonly pre: string }
 }
 
 /** A heading of a column, or a column of numbers. */

@@ -2,11 +2,11 @@ import type { ApiParts } from '../admin-api/api-route.js'
 import { withRequestId } from '../admin-api/with-request-id.js'
 import { Problem } from '../admin-api/problem.js'
 import type { OperatorHandler } from '../endpoints/admin/admin-endpoint.js'
-import { page, redirect, type EndpointRequest } from '../endpoints/message.js'
+import { page, redirect, type EndpointRequest, type Reply } from '../endpoints/message.js'
 import { isSameText } from '../oauth/same-text.js'
 import { actedByOperator, type OperatorIdentity } from '../operators/operator.js'
 import { AwaitsApproval } from '../administration/require-approval.js'
-import { consolePath, type ConsoleCall, type ConsoleRoute, type ConsoleView } from './console-page.js'
+import { consolePath, type ConsoleCall, type ConsoleFile, type ConsoleRoute, type ConsoleView } from './console-page.js'
 import type { ConsoleDocuments, SpokenConsole } from './documents.js'
 
 export interface ConsoleOptions {
@@ -61,6 +61,17 @@ const waitingView = ({ approval, document, secrets }: AwaitsApproval, texts: Spo
   data: { id: approval.id, needed: document.approvals, secrets: Object.entries(secrets) },
 })
 
+/** A file that the browser saves, and never opens as a page. */
+const saved = ({ file, type, body }: ConsoleFile): Reply => ({
+  status: 200,
+  headers: {
+    'Content-Type': type,
+    'Content-Disposition': `attachment; filename="${file}"`,
+    'Cache-Control': 'no-store',
+  },
+  body,
+})
+
 /** Answers the requests of one page or form, for operators whom the guard has admitted. */
 export const createConsoleHandler =
   (route: ConsoleRoute, { parts, documents, base }: ConsoleOptions): OperatorHandler =>
@@ -72,6 +83,7 @@ export const createConsoleHandler =
     try {
       if (route.method === 'POST') checkCsrf(operator, request)
       const outcome = await route.answer(callOf(route, request, operator, { parts: parts(), texts: spoken.texts }))
+      if ('file' in outcome) return saved(outcome)
       if ('view' in outcome) return page(outcome.status ?? 200, spoken.show(outcome, at), spoken.language)
       const search =
         outcome.notice === undefined ? '' : `?${new URLSearchParams({ notice: outcome.notice }).toString()}`

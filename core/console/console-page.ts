@@ -33,6 +33,13 @@ export interface ConsoleView {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** A file to save. */
+export interface ConsoleFile {
+  readonly file: string
+  readonly type: string
+  readonly body: string
+}
+
 /** What a form leads to: another page, with a notice by its key, or a page that is shown only once. */
 export type ConsoleOutcome =
   | { readonly to: string; readonly notice?: string; /** `Set-Cookie` values. */ readonly cookies?: readonly string[] }
@@ -67,7 +74,7 @@ interface Declared<Input> {
 /** A page of the console, at GET. */
 export interface ConsolePage extends Declared<unknown> {
   readonly method: 'GET'
-  answer(call: ConsoleCall<never>): Promise<ConsoleView>
+  answer(call: ConsoleCall<never>): Promise<ConsoleView | ConsoleFile>
 }
 
 /** A form of the console, at POST. */
@@ -81,7 +88,7 @@ export type ConsoleRoute = ConsolePage | ConsoleForm
 /** Throws `Problem` for what the page cannot show, and `Unavailable`. */
 export const definePage = <Input = undefined>(
   declared: Declared<Input>,
-  answer: (call: ConsoleCall<Input>) => Promise<ConsoleView>,
+  answer: (call: ConsoleCall<Input>) => Promise<ConsoleView | ConsoleFile>,
 ): ConsoleRoute => ({ ...declared, method: 'GET', answer })
 
 /** `answer` makes the change. It throws `Problem` for a refusal, and `Unavailable`. */

@@ -149,6 +149,9 @@ export const actionsOf = ({ texts, may }: Call, person: FoundPerson): Section =>
   return {
     title: texts.text('person.actions'),
     links: [
+      ...(may('audit.read')
+        ? [{ href: `/audit?sub=${encodeURIComponent(person.sub)}`, title: texts.text('common.history') }]
+        : []),
       ...(may('people.support') && person.source !== 'external'
         ? [
             person.disabled === true

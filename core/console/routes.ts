@@ -1,6 +1,7 @@
 import type { AdminDeclaration } from '../endpoints/admin/admin-endpoint.js'
 import { consolePath, type ConsoleRoute } from './console-page.js'
 import { approvalPages } from './pages/approvals.js'
+import { auditPages } from './pages/audit.js'
 import { peopleForms } from './pages/change-person.js'
 import { clientForms, clientPages } from './pages/clients.js'
 import { configurationPages } from './pages/configuration.js'
@@ -8,6 +9,8 @@ import { credentialPages } from './pages/credentials.js'
 import { devicePages } from './pages/devices.js'
 import { editClientPages } from './pages/edit-client.js'
 import { keyPages } from './pages/keys.js'
+import { operatorTokenPages } from './pages/operator-tokens.js'
+import { operatorPages } from './pages/operators.js'
 import { overviewPages } from './pages/overview.js'
 import { peoplePages } from './pages/people.js'
 import { registrationPages } from './pages/registrations.js'
@@ -26,6 +29,9 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...devicePages,
   ...registrationPages,
   ...configurationPages,
+  ...auditPages,
+  ...operatorTokenPages,
+  ...operatorPages,
   ...credentialPages,
   ...approvalPages,
 ]

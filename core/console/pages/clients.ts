@@ -11,13 +11,11 @@ import type { ApiParts } from '../../admin-api/api-route.js'
 import { listQuery, readPage } from '../../admin-api/lists.js'
 import { Problem, unlessRefused } from '../../admin-api/problem.js'
 import type { Translator } from '../../interaction/languages/translator.js'
-import { code, pathTo, timeCell, type Cell, type Section } from '../cells.js'
+import { pathTo, type Cell } from '../cells.js'
 import { clientCode } from '../client-code.js'
+import { authenticationOf, settingsOf, tryUrl } from '../client-settings.js'
 import { definePage, defineForm } from '../console-page.js'
 import { pagerOf } from '../pager.js'
-
-const authenticationOf = ({ token_endpoint_auth_method: method }: ListedClient): string =>
-  method ?? 'client_secret_basic'
 
 const rowOf = (texts: Translator, client: ListedClient): readonly Cell[] => [
   {
@@ -39,71 +37,6 @@ export const findClient = async (parts: ApiParts, clientId: string) => {
   if (found === undefined) throw new Problem(404, 'unknown', 'There is no such client.')
   return found
 }
-
-const lines = (values: readonly string[] | undefined): Cell =>
-  values === undefined || values.length === 0 ? { text: '–' } : { text: values.join(' · '), code: true }
-
-/** The address at which a client's sign-in begins, as its own application would send the browser there. */
-const tryUrl = (issuer: string, { client_id, scope }: ListedClient, redirectUri: string): string =>
-  `${issuer}/authorize?${new URLSearchParams({
-    ...{ response_type: 'code', client_id, redirect_uri: redirectUri, state: 'try' },
-    scope: scope.includes('openid') ? 'openid' : scope.join(' '),
-    // The verifier is 43 times `A`: nobody redeems the code.
-    ...{ code_challenge: 'DwBzhbb51LfusnSGBa_hqYSgo7-j8BTQnip4TOnlzRo', code_challenge_method: 'S256' },
-  }).toString()}`
-
-const settingsOf = (texts: Translator, client: ListedClient): readonly Section[] => [
-  {
-    title: texts.text('client.group.basics'),
-    facts: [
-      [texts.text('client.field.client_id'), code(client.client_id)],
-      [texts.text('clients.source'), { text: texts.text(`clients.from.${client.source}`) }],
-      [texts.text('client.field.application_type'), code(client.application_type)],
-      [texts.text('client.field.contacts'), lines(client.contacts)],
-    ],
-  },
-  {
-    title: texts.text('client.group.sign_in'),
-    facts: [
-      [texts.text('client.field.redirect_uris'), lines(client.redirect_uris)],
-      [texts.text('client.field.post_logout_redirect_uris'), lines(client.post_logout_redirect_uris)],
-      [texts.text('client.field.backchannel_logout_uri'), code(client.backchannel_logout_uri ?? '–')],
-      [texts.text('client.field.consent'), code(client.consent ?? 'remembered')],
-    ],
-  },
-  {
-    title: texts.text('client.group.authentication'),
-    facts: [
-      [texts.text('client.field.token_endpoint_auth_method'), code(authenticationOf(client))],
-      [
-        texts.text('client.secret'),
-        { text: texts.text(client.client_secret_sha256 ? 'client.secret.set' : 'client.secret.none') },
-      ],
-      ...(client.previous_client_secret_expires_at === undefined
-        ? []
-        : [
-            [
-              texts.text('client.secret.previous_until'),
-              timeCell(texts, client.previous_client_secret_expires_at * 1000),
-            ] as const,
-          ]),
-      [texts.text('client.field.jwks_uri'), code(client.jwks_uri ?? '–')],
-    ],
-  },
-  {
-    title: texts.text('client.group.tokens'),
-    facts: [
-      [texts.text('client.field.grant_types'), lines(client.grant_types)],
-      [texts.text('client.field.scope'), lines(client.scope)],
-      [texts.text('client.field.allowed_audiences'), lines(client.allowed_audiences)],
-      [texts.text('client.field.security_profile'), code(client.security_profile)],
-      [
-        texts.text('client.field.dpop_bound_access_tokens'),
-        { text: texts.text(client.dpop_bound_access_tokens ? 'common.yes' : 'common.no') },
-      ],
-    ],
-  },
-]
 
 export const clientPages = [
   definePage(
@@ -180,18 +113,28 @@ export const clientPages = [
           ...clientCode(texts, parts.config.issuer, client),
           {
             title: texts.text('client.actions'),
-            links: mayWrite
-              ? [
-                  ...(client.client_secret_sha256 === undefined
-                    ? []
-                    : [{ href: `${at}/secret`, title: texts.text('client.secret.rotate') }]),
-                  {
-                    href: `${at}/${isDisabled ? 'enable' : 'disable'}`,
-                    title: texts.text(isDisabled ? 'client.enable' : 'client.disable'),
-                  },
-                  { href: `${at}/delete`, title: texts.text('client.delete'), danger: true },
-                ]
-              : [],
+            links: [
+              ...(may('audit.read')
+                ? [
+                    {
+                      href: `/audit?object=${encodeURIComponent(`client:${client.client_id}`)}`,
+                      title: texts.text('common.history'),
+                    },
+                  ]
+                : []),
+              ...(mayWrite
+                ? [
+                    ...(client.client_secret_sha256 === undefined
+                      ? []
+                      : [{ href: `${at}/secret`, title: texts.text('client.secret.rotate') }]),
+                    {
+                      href: `${at}/${isDisabled ? 'enable' : 'disable'}`,
+                      title: texts.text(isDisabled ? 'client.enable' : 'client.disable'),
+                    },
+                    { href: `${at}/delete`, title: texts.text('client.delete'), danger: true },
+                  ]
+                : []),
+            ],
           },
         ].filter((section) => !('links' in section) || section.links.length > 0),
       },

@@ -63,7 +63,7 @@ export const overviewPages = [
       view: 'overview',
       title: texts.text('nav.overview'),
       data: {
-        script: 'console-figures.js',
+        ...{ script: 'console-figures.js', sheet: 'uplot-style.css' },
         attention: attention.map((one) => attentionItem(texts, one)),
         state: ready
           ? { tone: 'good', text: texts.text('overview.ready') }

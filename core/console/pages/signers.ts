@@ -11,6 +11,11 @@ const milliseconds = (value: number | undefined): Cell => ({
   number: true,
 })
 
+const probeCell = (texts: Translator, age: number): Cell => {
+  if (!Number.isFinite(age)) return { text: texts.text('common.never') }
+  return { text: age < 60_000 ? texts.text('signers.just_now') : texts.ago(Math.round(age / 1000)) }
+}
+
 const keyRow = (
   texts: Translator,
   { kid, latency, calls, quarantines, probeAge, reason, signerRefusal }: KeyReport,
@@ -21,7 +26,7 @@ const keyRow = (
   numberCell(calls.signed),
   numberCell(Object.entries(calls).reduce((sum, [outcome, count]) => (outcome === 'signed' ? sum : sum + count), 0)),
   numberCell(quarantines),
-  Number.isFinite(probeAge) ? { text: texts.ago(Math.round(probeAge / 1000)) } : { text: texts.text('common.never') },
+  probeCell(texts, probeAge),
 ]
 
 const sectionOf = (
