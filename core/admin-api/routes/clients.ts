@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { addClient, rotateClientSecret, updateClient } from '../../administration/client-metadata.js'
-import { listClientsAfter, readClient, removeClient, usesOf, type ListedClient } from '../../administration/clients.js'
+import { readClient, removeClient, usesOf, type ListedClient } from '../../administration/clients.js'
 import { effectiveSettings } from '../../administration/effective-client.js'
 import type { JsonObject } from '../../json.js'
 import { toMetadata } from '../../oauth/clients/client-metadata.js'
 import type { ClientUse } from '../../oauth/clients/client-uses.js'
 import { metadataSchema } from '../../oauth/clients/client-metadata-schema.js'
 import { defineApiRoute, type ApiParts } from '../api-route.js'
-import { searchClients } from '../../administration/search.js'
-import { listOf, listQuery, readPage, readSearchPage, searchQuery } from '../lists.js'
+import { listOf, listQuery, searchQuery } from '../lists.js'
+import { readClients } from '../searched-lists.js'
 import { Problem, unlessRefused } from '../problem.js'
 
 /** Metadata as operators write it; `core/oauth/clients` checks each member. */
@@ -78,23 +78,7 @@ export const clientRoutes = [
       output: listOf(shownClient),
     },
     async ({ query, parts }) => {
-      const { search, limit } = query
-      if (search !== undefined) {
-        const { items, ...next } = await readSearchPage(
-          { query, cursors: parts.cursors },
-          `clients ${search}`,
-          (after) => searchClients(parts, { query: search, after, limit }),
-        )
-        return { data: { items: await showAll(parts, items), ...next } }
-      }
-      const { items, ...next } = await readPage(
-        { query, cursors: parts.cursors },
-        {
-          name: 'clients',
-          read: (after, limit) => listClientsAfter(parts, after, limit),
-          idOf: ({ client_id }) => client_id,
-        },
-      )
+      const { items, ...next } = await readClients(parts, query)
       return { data: { items: await showAll(parts, items), ...next } }
     },
   ),

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { addAccount, isSubject, removeAccount } from '../../administration/account-changes.js'
 import { patchPerson } from '../../administration/person-changes.js'
-import { findPeople, pagePeople, readPerson } from '../../administration/person-pages.js'
+import { readPerson } from '../../administration/person-pages.js'
 import { defineApiRoute, type ApiCall } from '../api-route.js'
-import { listOf, listQuery, readPage, readSearchPage, searchQuery } from '../lists.js'
+import { listOf, listQuery, searchQuery } from '../lists.js'
+import { readPeople } from '../searched-lists.js'
 import { describePerson, personSources, shownPerson } from '../people-documents.js'
 import { Problem, unlessRefused } from '../problem.js'
 
@@ -43,23 +44,7 @@ export const peopleRoutes = [
       output: listOf(shownPerson),
     },
     async ({ query, parts, by }) => {
-      const { source, search, limit } = query
-      if (search !== undefined) {
-        const { items, ...next } = await readSearchPage(
-          { query, cursors: parts.cursors },
-          `people ${JSON.stringify([source, search])}`,
-          (after) => findPeople(parts, by, { query: search, source, after, limit }),
-        )
-        return { data: { items: items.map(describePerson), ...next } }
-      }
-      const { items, ...next } = await readPage(
-        { query, cursors: parts.cursors },
-        {
-          name: `people ${source ?? ''}`,
-          read: (after, limit) => pagePeople(parts, by, { source, after }, limit),
-          idOf: ({ position }) => position,
-        },
-      )
+      const { items, ...next } = await readPeople(parts, by, query)
       return { data: { items: items.map(describePerson), ...next } }
     },
   ),

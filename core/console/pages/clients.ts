@@ -1,14 +1,9 @@
 import { z } from 'zod'
 import { rotateClientSecret } from '../../administration/client-metadata.js'
-import {
-  listClientsAfter,
-  readClient,
-  removeClient,
-  setClientDisabled,
-  type ListedClient,
-} from '../../administration/clients.js'
+import { readClient, removeClient, setClientDisabled, type ListedClient } from '../../administration/clients.js'
 import type { ApiParts } from '../../admin-api/api-route.js'
-import { listQuery, readPage } from '../../admin-api/lists.js'
+import { listQuery, searchQuery } from '../../admin-api/lists.js'
+import { readClients } from '../../admin-api/searched-lists.js'
 import { Problem, unlessRefused } from '../../admin-api/problem.js'
 import type { Translator } from '../../interaction/languages/translator.js'
 import { pathTo, type Cell } from '../cells.js'
@@ -42,18 +37,11 @@ export const clientPages = [
   definePage(
     {
       ...{ path: '/clients', permission: 'clients.read', section: 'clients' },
-      input: z.strictObject({ ...listQuery, search: z.string().max(200).optional() }),
+      input: z.strictObject({ ...listQuery, ...searchQuery }),
     },
     async ({ input, parts, texts, may }) => {
       const { search } = input
-      const { items, next_cursor } = await readPage(
-        { query: input, cursors: parts.cursors },
-        {
-          name: 'clients',
-          read: (after, limit) => listClientsAfter(parts, after, limit),
-          idOf: ({ client_id }) => client_id,
-        },
-      )
+      const { items, next_cursor } = await readClients(parts, input)
       const actions = may('clients.write')
         ? [{ href: '/clients/new', title: texts.text('clients.new'), primary: true }]
         : []

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { addAccount } from '../../administration/account-changes.js'
-import { pagePeople, readPerson } from '../../administration/person-pages.js'
-import { listQuery, readPage } from '../../admin-api/lists.js'
+import { readPerson } from '../../administration/person-pages.js'
+import { listQuery, searchQuery } from '../../admin-api/lists.js'
+import { readPeople } from '../../admin-api/searched-lists.js'
 import { unlessRefused } from '../../admin-api/problem.js'
 import type { JsonObject } from '../../json.js'
 import { code, pathTo } from '../cells.js'
@@ -14,18 +15,11 @@ export const peoplePages = [
   definePage(
     {
       ...{ path: '/people', permission: 'people.read', section: 'people' },
-      input: z.strictObject({ ...listQuery, search: z.string().max(255).optional() }),
+      input: z.strictObject({ ...listQuery, ...searchQuery }),
     },
     async ({ input, parts, by, texts, may }) => {
       const { search } = input
-      const { items, next_cursor } = await readPage(
-        { query: input, cursors: parts.cursors },
-        {
-          name: 'people ',
-          read: (after, limit) => pagePeople(parts, by, { after }, limit),
-          idOf: ({ position }) => position,
-        },
-      )
+      const { items, next_cursor } = await readPeople(parts, by, input)
       return {
         view: 'list',
         title: texts.text('nav.people'),
