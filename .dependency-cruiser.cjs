@@ -148,7 +148,7 @@ module.exports = {
     room(
       'operate',
       [
-        '^core/(host|collections|checks|modules|tokens|attestation|interaction)/',
+        '^core/(host|collections|checks|modules|tokens|attestation|interaction|operators)/',
         '^config/',
         observe,
         oauth,

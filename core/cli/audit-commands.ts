@@ -27,6 +27,7 @@ export const addAuditCommands = (audit: Command): void => {
     .addOption(optionalConfig('verify the log of this configuration'))
     .option('--partial', 'accept that earlier lines are in files that are not given')
     .option('--head <hash>', 'a head noted earlier, which the log must contain; may be repeated', collect)
+    .option('--approvals', 'verify also that other operators have approved each change under dual control')
     .addOption(jsonOption())
     .addOption(wideOption())
     .action(async (files: readonly string[], options: VerifyCommandOptions, command: Command) => {

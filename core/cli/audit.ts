@@ -1,6 +1,7 @@
 import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
 import { verifyAudit, type AuditVerification } from '../observe/audit-verify.js'
+import { verifyApprovals, type ApprovalVerification } from '../operate/verify-approvals.js'
 import { countSignatures } from '../operate/count-signatures.js'
 import { readLines, RecordsUnreadable } from '../operate/json-records.js'
 import { compareHsmLogs, type HsmReconciliation } from '../operate/hsm-logs/compare-counts.js'
@@ -149,22 +150,41 @@ export interface VerifyCommandOptions {
   readonly config?: string
   readonly partial?: true
   readonly head?: readonly string[]
+  readonly approvals?: true
   readonly json?: true
 }
 
 /**
- * Implements `signet audit verify`. The exit code is 1 when a line was altered or moved, and when there is no line at
- * all.
+ * Implements `signet audit verify`. The exit code is 1 when a line was altered or moved, when there is no line at all,
+ * and with `--approvals` for a change that too few operators have approved.
  */
 export const verifyAuditFiles = async (files: readonly string[], options: VerifyCommandOptions): Promise<void> => {
   const { partial = false, head: heads = [], json } = options
   const logs = files.length === 0 ? await findLogs(options) : files
+  // They are read twice.
+  if (options.approvals && logs.includes('-')) throw new CommandFailed('Name the files of the log for --approvals.')
   const found = await verifyAudit(logs.map(readLines), { partial, heads }).catch(explainRecords)
   // Otherwise an empty file would pass as a complete log.
   if (found.lines === 0) throw new CommandFailed('The log is empty: nothing was verified.')
-  if (found.faults.length + found.lostHeads.length > 0) process.exitCode = 1
-  if (json) return printJson(found)
+  const approvals = options.approvals && (await verifyApprovals(logs.map(readLines)))
+  const approvalFaults = approvals?.faults.length ?? 0
+  if (found.faults.length + found.lostHeads.length + approvalFaults > 0) process.exitCode = 1
+  if (json) return printJson({ ...found, ...(approvals && { approvals }) })
   printVerification(found)
+  if (approvals !== undefined) printApprovals(approvals)
+}
+
+const printApprovals = ({ actions, faults }: ApprovalVerification): void => {
+  print('')
+  printList(
+    'approved actions',
+    ['APPROVAL', 'ACTION', 'OBJECT', 'BY', 'APPROVED BY'],
+    actions.map(({ approval, action, object, requestedBy, approvedBy, brokenGlass }) => [
+      ...[approval, action, object, requestedBy],
+      brokenGlass === undefined ? approvedBy.join(' ') : `nobody: ${brokenGlass}`,
+    ]),
+  )
+  for (const { line, message } of faults) print(`line ${String(line)}: ${message}`)
 }
 
 /** Without a configuration, the log is read from standard input. */
