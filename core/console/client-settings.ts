@@ -1,4 +1,7 @@
 import type { ListedClient } from '../administration/clients.js'
+import { effectiveSettings } from '../administration/effective-client.js'
+import type { Config } from '../../config/schema.js'
+import type { ClientUse } from '../oauth/clients/client-uses.js'
 import type { Translator } from '../interaction/languages/translator.js'
 import { code, timeCell, type Cell, type Section } from './cells.js'
 
@@ -71,3 +74,35 @@ export const settingsOf = (texts: Translator, client: ListedClient): readonly Se
     ],
   },
 ]
+
+/** When the client last got a token, and with which algorithms. */
+export const usesSection = (texts: Translator, use: ClientUse | undefined): Section => ({
+  title: texts.text('client.use'),
+  facts: [
+    [texts.text('client.use.last'), use === undefined ? { text: texts.text('common.never') } : code(use.last)],
+    [
+      texts.text('client.use.algs'),
+      {
+        text:
+          use === undefined
+            ? '–'
+            : Object.entries(use.algorithms)
+                .map(([alg, day]) => `${alg} (${day})`)
+                .join(', '),
+      },
+    ],
+  ],
+})
+
+/** Settings that apply though the client does not have them, and where they come from. */
+export const effectiveSection = (texts: Translator, config: Config, client: ListedClient): Section => ({
+  title: texts.text('client.effective'),
+  table: {
+    columns: ['setting', 'value', 'from'].map((name) => texts.text(`client.effective.${name}`)),
+    rows: Object.entries(effectiveSettings(config, client)).map(([name, { value, from }]) => [
+      code(name),
+      code(typeof value === 'string' ? value : JSON.stringify(value)),
+      { text: texts.text(`client.effective.from.${from}`) },
+    ]),
+  },
+})

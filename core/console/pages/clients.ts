@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { rotateClientSecret } from '../../administration/client-metadata.js'
-import { readClient, removeClient, setClientDisabled, type ListedClient } from '../../administration/clients.js'
+import { readClient, removeClient, setClientDisabled, usesOf, type ListedClient } from '../../administration/clients.js'
 import type { ApiParts } from '../../admin-api/api-route.js'
 import { listQuery, searchQuery } from '../../admin-api/lists.js'
 import { readClients } from '../../admin-api/searched-lists.js'
@@ -8,7 +8,7 @@ import { Problem, unlessRefused } from '../../admin-api/problem.js'
 import type { Translator } from '../../interaction/languages/translator.js'
 import { pathTo, type Cell } from '../cells.js'
 import { clientCode } from '../client-code.js'
-import { authenticationOf, settingsOf, tryUrl } from '../client-settings.js'
+import { authenticationOf, effectiveSection, settingsOf, tryUrl, usesSection } from '../client-settings.js'
 import { definePage, defineForm } from '../console-page.js'
 import { pagerOf } from '../pager.js'
 
@@ -66,6 +66,7 @@ export const clientPages = [
   definePage({ path: '/clients/{client_id}', permission: 'clients.read', section: 'clients' }, async (call) => {
     const { parts, texts, may, path } = call
     const { client } = await findClient(parts, path('client_id'))
+    const uses = await usesOf(parts, [client.client_id])
     const at = pathTo('clients', client.client_id)
     const isOwn = client.source === 'configuration'
     const mayWrite = may('clients.write') && !isOwn
@@ -82,7 +83,9 @@ export const clientPages = [
         ...(isOwn && { lead: texts.text('client.configured') }),
         actions: mayWrite ? [{ href: `${at}/edit`, title: texts.text('client.edit'), primary: true }] : [],
         sections: [
+          usesSection(texts, uses.get(client.client_id)),
           ...settingsOf(texts, client),
+          effectiveSection(texts, parts.config, client),
           ...(client.redirect_uris.length === 0 || isDisabled
             ? []
             : [

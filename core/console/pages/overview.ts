@@ -1,4 +1,5 @@
 import { isRefusal } from '../../administration/administration.js'
+import { listApprovals } from '../../administration/approvals.js'
 import { findAttention, type Attention } from '../../administration/attention.js'
 import { listWaitingEnrolments } from '../../administration/enrolments.js'
 import { forecastSlots, readKnownKeys } from '../../administration/key-forecast.js'
@@ -22,12 +23,16 @@ const hrefs: Readonly<Record<Attention['kind'], string>> = {
   enrolments_wait: '/devices',
 }
 
+/** More approvals than these are not counted. */
+const mostCounted = 100
+
 const attentionOf = async (parts: ApiParts): Promise<readonly Attention[]> => {
   const { config, running, clock, stores, checked } = parts
-  const [known, figures, waiting] = await Promise.all([
+  const [known, figures, waiting, approvals] = await Promise.all([
     readKnownKeys(stores),
     running.figures(),
     listWaitingEnrolments(running.secondFactors),
+    listApprovals(parts, undefined, mostCounted),
   ])
   const { slots } = forecastSlots(config, known, { modules: checked.modules, months: 1 }, clock())
   return findAttention({
@@ -35,7 +40,7 @@ const attentionOf = async (parts: ApiParts): Promise<readonly Attention[]> => {
     readiness: running.readiness(),
     refusedReload: running.refusedReload(),
     shares: running.shares(),
-    waitingApprovals: 0,
+    waitingApprovals: approvals.filter(({ state, isExpired }) => state === 'waiting' && !isExpired).length,
     waitingEnrolments: isRefusal(waiting) ? 0 : waiting.filter(({ approved }) => approved !== true).length,
   })
 }
