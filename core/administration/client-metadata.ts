@@ -55,6 +55,13 @@ const needsSecret = (metadata: JsonObject): boolean =>
   )
 
 /**
+ * Checks the metadata of a client, and returns the client that it makes, with the defaults filled in. Its secret, if
+ * it needs one, is nobody's.
+ */
+export const normalizeMetadata = (checked: CheckedConfiguration, metadata: JsonObject) =>
+  parse(checked, { ...metadata, ...(needsSecret(metadata) && { client_secret: newOpaqueToken() }) })
+
+/**
  * Adds a client, with a random `client_id` where none is given, and a generated secret where it needs one. `subject`:
  * the id is the subject of a person, and the tokens of both would have it as `sub` (RFC 9700 §4.15). Throws
  * `Unavailable`.

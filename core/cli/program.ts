@@ -5,6 +5,7 @@ import { addAccountCommands } from './account-commands.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
 import { createCompletion, shells, type Shell } from './completion.js'
+import { addDesiredCommands } from './desired-commands.js'
 import { examples } from './examples.js'
 import { addFactorCommands } from './factor-commands.js'
 import { reportFailure } from './failure.js'
@@ -56,6 +57,7 @@ export const createProgram = (): Command => {
   )
   addOperatorCommands(program.command('operators').description('who administers the deployment').helpCommand(false))
   addApprovalCommands(program)
+  addDesiredCommands(program)
   addRegistrationCommands(
     program.command('registrations').description('who may register clients without an operator').helpCommand(false),
   )
