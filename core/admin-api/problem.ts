@@ -92,6 +92,7 @@ const refusals: Readonly<Record<string, readonly [status: number, detail: string
   unknown_operator: [403, 'Only an operator with a passkey approves.'],
   not_permitted: [403, 'You lack the permission for the action.'],
   no_signature: [400, 'The assertion is none of your passkeys.'],
+  unapproved_passkey: [403, 'Nobody has approved that this passkey was added.'],
   wrong_signature: [400, 'The assertion is not one for this document.'],
   too_many: [409, 'There are too many of them.'],
   has_credential: [409, 'The credential is taken, or the operator has one already.'],

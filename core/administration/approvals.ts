@@ -3,7 +3,13 @@ import { collections } from '../collections/collections.js'
 import type { JsonObject } from '../json.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import { digestOf, type ActionDocument } from '../operators/action.js'
-import { findApproverFault, isApprovalOf, type ApprovalRecord, type SignedApproval } from '../operators/approval.js'
+import {
+  findApproverFault,
+  isApprovalOf,
+  isTrustedPasskey,
+  type ApprovalRecord,
+  type SignedApproval,
+} from '../operators/approval.js'
 import { coseToJwk } from '../operators/cose-key.js'
 import type { OperatorDirectory } from '../operators/directory.js'
 import type { OperatorIdentity } from '../operators/operator.js'
@@ -68,6 +74,7 @@ export type ApprovalRefusal = Refusal<
   | 'unknown_operator'
   | 'not_permitted'
   | 'no_signature'
+  | 'unapproved_passkey'
   | 'wrong_signature'
 >
 
@@ -90,7 +97,10 @@ const countGood = async (
   for (const approval of approvals) {
     const operator = await directory.find(approval.operator)
     if (operator === undefined || findApproverFault(action, operator, rolesOf(config.operators.roles))) continue
-    if (await isApprovalOf(document, approval, operator)) good.add(operator.name)
+    const passkey = operator.credentials.find((own) => credentialId(own) === approval.credential)
+    if (passkey?.kind !== 'passkey' || !(await isApprovalOf(document, approval, operator))) continue
+    if (await isTrustedPasskey(operator, passkey, { directory, needed: config.dual_control.operators }))
+      good.add(operator.name)
   }
   return good.size
 }
@@ -117,12 +127,15 @@ const readSigned = async (
   { operator: { name }, site, answer }: GivenApproval,
 ): Promise<{ readonly signed: SignedApproval; readonly publicKey: string } | ApprovalRefusal> => {
   const { config, clock } = administration
-  const operator = await operatorDirectory(administration).find(name)
+  const directory = operatorDirectory(administration)
+  const operator = await directory.find(name)
   const fault = findApproverFault(readDocument(record), operator, rolesOf(config.operators.roles))
   if (operator === undefined || fault !== undefined) return { refused: fault ?? 'unknown_operator' }
   const assertion = readAssertion(answer)
   const passkey = operator.credentials.find((own) => own.kind === 'passkey' && own.credentialId === assertion?.id)
   if (assertion === undefined || passkey?.kind !== 'passkey') return { refused: 'no_signature' }
+  const trust = { directory, needed: config.dual_control.operators }
+  if (!(await isTrustedPasskey(operator, passkey, trust))) return { refused: 'unapproved_passkey' }
   const signed: SignedApproval = {
     ...{ operator: name, at: clock(), credential: credentialId(passkey), assertion: { ...assertion } },
     ...{ origin: site.origin, rp_id: site.hostname },
@@ -183,7 +196,7 @@ const runOnce = async (administration: Administration, id: string): Promise<Appr
     })
   const claimed = await move('waiting', 'running')
   if (claimed === undefined) return { refused: 'over' }
-  const result = await carryOut({ ...administration, approval: id }, readDocument(claimed))
+  const result = await carryOut({ ...administration, approval: id }, readDocument(claimed), claimed)
   if (!isRefusal(result)) {
     await move('running', 'done')
     return { id, state: 'done', missing: 0 }

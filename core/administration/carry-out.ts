@@ -1,18 +1,24 @@
+import { putLink } from './operator-links.js'
 import { collections } from '../collections/collections.js'
 import type { JsonValue } from '../json.js'
 import type { ActionDocument } from '../operators/action.js'
 import type { Client } from '../oauth/clients/client.js'
-import type { OperatorRecord } from '../operators/operator-record.js'
+import type { CredentialEvidence, OperatorRecord } from '../operators/operator-record.js'
 import type { OperatorToken } from '../operators/operator-tokens.js'
 import { localOperator } from '../operators/operator.js'
 import type { Administration, Operator, Refusal } from './administration.js'
 import { changeClient, removeClient, removeUnusedClients } from './clients.js'
 import { putClient } from './client-metadata.js'
 import { adoptKey, releaseSlot, rotateSlot, slotVersion } from './key-slots.js'
-import { addOperator, operatorDirectory, putLink, removeOperator, writeApprovedOperator } from './operator-people.js'
+import { addOperator, operatorDirectory, removeOperator, writeApprovedOperator } from './operator-people.js'
 import { putOperatorToken, revokeOperatorToken } from './operators.js'
 
-type CarryOut = (administration: Administration, by: Operator, action: ActionDocument) => Promise<object>
+type CarryOut = (
+  administration: Administration,
+  by: Operator,
+  action: ActionDocument,
+  evidence: CredentialEvidence,
+) => Promise<object>
 
 /** Rights were compared when the action was asked for, and others have approved it since. */
 const issuer = localOperator
@@ -28,9 +34,14 @@ const client: CarryOut = (administration, by, action) => {
   return changeClient<never>(administration, by, which, () => Promise.resolve(after))
 }
 
-const operator: CarryOut = (administration, by, action) => {
+const operator: CarryOut = (administration, by, action, evidence) => {
   const { record } = action.to as unknown as { readonly record: OperatorRecord }
-  return writeApprovedOperator(administration, by, { action: action.action, record, ifMatch: version(action) })
+  return writeApprovedOperator(administration, by, {
+    action: action.action,
+    record,
+    ifMatch: version(action),
+    evidence,
+  })
 }
 
 const slot =
@@ -95,9 +106,10 @@ const isRequesterThere = async (
 export const carryOut = async (
   administration: Administration,
   action: ActionDocument,
+  { document, approvals }: CredentialEvidence,
 ): Promise<object | Refusal<'requester_gone'>> => {
   if (!(await isRequesterThere(administration, action))) return { refused: 'requester_gone' }
   const work = controlledActions[action.action]
   if (work === undefined) throw new Error('no such action')
-  return work(administration, action.requested_by as unknown as Operator, action)
+  return work(administration, action.requested_by as unknown as Operator, action, { document, approvals })
 }

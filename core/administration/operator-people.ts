@@ -8,14 +8,14 @@ import {
   type OperatorDirectory,
 } from '../operators/directory.js'
 import type { JsonObject } from '../json.js'
-import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
-import { linkPath, linkSeconds } from '../operators/links.js'
 import { neededApprovals, requireApproval } from './require-approval.js'
 import type { OperatorIdentity } from '../operators/operator.js'
 import {
   credentialId,
   isOperatorName,
+  type CredentialEvidence,
   type OperatorCredential,
+  type OperatorPasskey,
   type OperatorRecord,
 } from '../operators/operator-record.js'
 import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
@@ -100,11 +100,17 @@ export const addOperator = async (
   )
 }
 
+/** What others have signed about a passkey is long, and does not describe it. */
+const withoutEvidence = (credential: OperatorCredential): OperatorCredential =>
+  credential.kind === 'passkey' ? plainPasskey(credential) : credential
+
+const plainPasskey = ({ approved: _approved, ...passkey }: OperatorPasskey): OperatorPasskey => passkey
+
 const shownRecord = ({ roles, disabled, credentials }: Pick<OperatorRecord, 'roles' | 'disabled' | 'credentials'>) => ({
   ...{ roles: [...roles], disabled },
   credentials: credentials.map((credential) => ({
     id: credentialId(credential),
-    ...credential,
+    ...withoutEvidence(credential),
   })) as unknown as JsonObject[],
 })
 
@@ -128,7 +134,8 @@ const alterOperator = async (
   if (neededApprovals(administration, action) > 0) {
     const prepared = await prepare()
     if ('refused' in prepared) return prepared
-    const to = { record: prepared.after as unknown as JsonObject }
+    const credentials = prepared.after.credentials.map(withoutEvidence)
+    const to = { record: { ...prepared.after, credentials } as unknown as JsonObject }
     const planned = { action, object: `operator:${name}`, from: etagOf(prepared.before), to }
     await requireApproval(administration, by, planned)
   }
@@ -146,13 +153,29 @@ const alterOperator = async (
   })
 }
 
+/** A record as it was approved, which has no evidence of its credentials. */
+interface ApprovedOperator {
+  readonly action: string
+  readonly record: OperatorRecord
+  readonly ifMatch: string
+  /** The approval itself, for the passkey that it adds. */
+  readonly evidence: CredentialEvidence
+}
+
 /** Writes a record of an operator that was approved, if the operator is still the version `ifMatch`. */
 export const writeApprovedOperator = (
   administration: Administration,
   by: Operator,
-  { action, record, ifMatch }: { readonly action: string; readonly record: OperatorRecord; readonly ifMatch: string },
+  { action, record, ifMatch, evidence }: ApprovedOperator,
 ): Promise<ListedOperator | OperatorRefusal> =>
-  alterOperator(administration, by, { action, name: record.name, ifMatch }, () => record)
+  alterOperator(administration, by, { action, name: record.name, ifMatch }, (_before, stored) => {
+    const known = new Map(stored.credentials.map((credential) => [credentialId(credential), credential]))
+    const credentials = record.credentials.map((credential) => {
+      const found = known.get(credentialId(credential))
+      return found ?? (credential.kind === 'passkey' ? { ...credential, approved: evidence } : credential)
+    })
+    return { ...record, credentials }
+  })
 
 /**
  * Changes the roles of an operator of the store, or disables or enables one. An operator of the configuration can be
@@ -252,40 +275,4 @@ export const removeCredential = async (
     if (!before.credentials.some((credential) => credentialId(credential) === id)) return { refused: 'unknown' }
     const left = stored.credentials.filter((credential) => credentialId(credential) !== id)
     return left.length === stored.credentials.length ? { refused: 'configured' } : { ...stored, credentials: left }
-  })
-
-/**
- * Makes a link that signs an operator in once, within 15 minutes, so that they register a passkey. `path` is below
- * `admin.base_url`. Only commands on the host make one for an operator who has a credential. Throws `Unavailable`.
- */
-export const issueOperatorLink = async (
-  administration: Administration,
-  by: Operator,
-  { name, issuer }: ChangedOperator,
-): Promise<{ readonly path: string; readonly expiresAt: number } | OperatorRefusal> => {
-  const { config, clock } = administration
-  const found = isOperatorName(name) ? await operatorDirectory(administration).find(name) : undefined
-  if (found === undefined) return { refused: 'unknown' }
-  const fault = findRankFault(config, issuer, found.roles)
-  if (fault !== undefined) return fault
-  if (issuer.proof !== 'local' && found.credentials.length > 0) return { refused: 'has_credential' }
-  const secret = newOpaqueToken()
-  const path = linkPath(secret)
-  const link = { name, sha256: hashOpaqueToken(secret) }
-  await requireApproval(administration, by, {
-    ...{ action: 'operator.issue_link', object: `operator:${name}`, from: null, to: link, secrets: { path } },
-  })
-  await putLink(administration, by, link)
-  return { path, expiresAt: clock() + linkSeconds * 1000 }
-}
-
-/** Stores a link under the hash of its secret. Throws `Unavailable`. */
-export const putLink = (
-  administration: Administration,
-  by: Operator,
-  { name, sha256 }: { readonly name: string; readonly sha256: string },
-): Promise<{ readonly name: string }> =>
-  change(administration, by, { action: 'operator.issue_link', operator: name }, async () => {
-    await collections(administration.stores).operatorLinks.put(sha256, { name }, linkSeconds)
-    return { name }
   })

@@ -1,13 +1,8 @@
+import { issueOperatorLink } from '../administration/operator-links.js'
 import { isLoopbackHost, isSocketPath } from '../../config/fields.js'
 import type { Config } from '../../config/schema.js'
 import { isRefusal, type Refusal } from '../administration/administration.js'
-import {
-  addOperator,
-  issueOperatorLink,
-  listOperators,
-  removeOperator,
-  updateOperator,
-} from '../administration/operator-people.js'
+import { addOperator, listOperators, removeOperator, updateOperator } from '../administration/operator-people.js'
 import { isoTime } from '../clock.js'
 import { localOperator } from '../operators/operator.js'
 import { administer, readDeployment, withStores } from './deployment.js'

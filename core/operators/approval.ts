@@ -1,8 +1,8 @@
 import type { JsonObject } from '../json.js'
 import type { Assertion } from './passkeys.js'
 import { isAssertionOf } from './passkeys.js'
-import type { KnownOperator } from './directory.js'
-import { credentialId } from './operator-record.js'
+import type { KnownOperator, OperatorDirectory } from './directory.js'
+import { credentialId, type OperatorPasskey, type OperatorRecord } from './operator-record.js'
 import { controlled, digestOf, type ActionDocument } from './action.js'
 import { permissionsOf, type Roles } from './permissions.js'
 
@@ -57,4 +57,48 @@ export const isApprovalOf = async (
   return (
     passkey?.kind === 'passkey' && isAssertionOf(assertion, passkey, { challenge: digestOf(document), origin, rpId })
   )
+}
+
+/** What the trust in a passkey of the store depends on. */
+export interface PasskeyTrust {
+  readonly directory: Pick<OperatorDirectory, 'find'>
+  /** `dual_control.operators` */
+  readonly needed: number
+}
+
+/** Each passkey was approved by earlier ones, the first of which are in the configuration. */
+const maxDepth = 5
+
+/**
+ * Whether a passkey may approve: it is in the configuration, or enough other operators have approved that it was added.
+ * Without `dual_control.operators` nobody had to. Throws `Unavailable`.
+ */
+export const isTrustedPasskey = async (
+  operator: KnownOperator,
+  passkey: OperatorPasskey,
+  trust: PasskeyTrust,
+  depth = 0,
+): Promise<boolean> => {
+  if (trust.needed === 0 || operator.fixed?.includes(credentialId(passkey)) === true) return true
+  if (passkey.approved === undefined || depth === maxDepth) return false
+  const { document, approvals } = passkey.approved
+  const action = JSON.parse(document) as ActionDocument
+  const { record } = action.to as unknown as { readonly record?: OperatorRecord }
+  const isIts =
+    action.action === 'operator.add_credential' &&
+    record?.name === operator.name &&
+    record.credentials.some(
+      (own) =>
+        own.kind === 'passkey' && own.credentialId === passkey.credentialId && own.publicKey === passkey.publicKey,
+    )
+  if (!isIts) return false
+  const good = new Set<string>()
+  for (const approval of approvals as unknown as readonly SignedApproval[]) {
+    const by = await trust.directory.find(approval.operator)
+    const own = by?.credentials.find((one) => credentialId(one) === approval.credential)
+    if (by === undefined || own?.kind !== 'passkey' || ownersOf(action).includes(by.name)) continue
+    if ((await isApprovalOf(document, approval, by)) && (await isTrustedPasskey(by, own, trust, depth + 1)))
+      good.add(by.name)
+  }
+  return good.size >= trust.needed
 }

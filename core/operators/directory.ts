@@ -1,9 +1,16 @@
 import type { RecordStore } from '../storage/ports.js'
-import type { ConfiguredOperator, OperatorCredential, OperatorRecord } from './operator-record.js'
+import {
+  credentialId,
+  type ConfiguredOperator,
+  type OperatorCredential,
+  type OperatorRecord,
+} from './operator-record.js'
 
 /** An operator as the configuration and the store together define it. */
 export interface KnownOperator extends OperatorRecord {
   readonly source: 'configuration' | 'store'
+  /** Ids of the credentials that are in the configuration. */
+  readonly fixed?: readonly string[]
 }
 
 /** Finds operators. Methods throw `Unavailable`. */
@@ -30,6 +37,7 @@ const merge = (configured: ConfiguredOperator | undefined, stored: OperatorRecor
     credentials,
     disabled: configured.disabled || stored?.disabled === true,
     source: 'configuration' as const,
+    fixed: configured.credentials.map(credentialId),
   }
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { JsonObject } from '../json.js'
 import type { CertificateSubject } from '../certificates/subject.js'
 
 /** A passkey of an operator (Web Authentication Level 3 §4, credential record). */
@@ -12,6 +13,14 @@ export interface OperatorPasskey {
   readonly name?: string
   /** Seconds since the epoch. */
   readonly createdAt?: number
+  /** How other operators approved that it was added, so that a record that was written into the store is none of theirs. */
+  readonly approved?: CredentialEvidence
+}
+
+/** The document of `operator.add_credential`, and the signatures over it. */
+export interface CredentialEvidence {
+  readonly document: string
+  readonly approvals: readonly JsonObject[]
 }
 
 /** What an operator proves to be one with, or approves with. */

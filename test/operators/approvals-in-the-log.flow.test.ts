@@ -3,6 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadWithStores } from '../../core/checks/check-configuration.js'
+import { collections } from '../../core/collections/collections.js'
+import { openStores } from '../../core/collections/stores.js'
 import { verifyApprovals } from '../../core/operate/verify-approvals.js'
 import { packageRoot } from '../../core/package-root.js'
 import { SoftwareAuthenticator } from '../support/clients/software-authenticator.js'
@@ -61,9 +64,35 @@ beforeAll(async () => {
   await commands.run(['approve', broken, '--break-glass', 'bob is ill', '--config', config], {
     input: 'a-secret-in-a-sealed-envelope\n',
   })
-  log = (await server.audit())
+  log = await server.audit()
 })
 afterAll(() => server[Symbol.asyncDispose]())
+
+it('a passkey that was written into the store approves nothing (AD45)', async () => {
+  const config = await loadWithStores(join(server.directory, 'signet.yaml'), {})
+  await using stores = await openStores(config, Date.now)
+  const { operators } = collections(stores)
+  const { origin } = new OperatorBrowser(server.admin)
+  const planted = new SoftwareAuthenticator(origin)
+  const record = (await operators.find('ada'))!
+  const [approved] = record.credentials
+  const passkey = { kind: 'passkey' as const, credentialId: planted.id, publicKey: planted.publicKey }
+  await using commands = await openCommandLine()
+  const args = ['clients', 'add', '--client-id', 'evil', '--grant-type', 'client_credentials']
+  const { stderr } = await commands.run([...args, '--config', join(server.directory, 'signet.yaml')])
+  const id = /approval of other operators: ([\da-f-]{36})/.exec(stderr)![1]!
+  // With nothing, and with what others have signed about another passkey.
+  for (const more of [{}, approved?.kind === 'passkey' ? { approved: approved.approved! } : {}]) {
+    await operators.put('ada', { ...record, credentials: [{ ...passkey, ...more }] })
+    const browser = new OperatorBrowser(server.admin)
+    expect((await browser.signIn(planted)).status).toBe(303)
+    const { html } = await browser.open(`/console/approvals/${id}`)
+    const answer = planted.signIn({ challenge: optionsOf(html)['challenge'], rpId: 'localhost' })
+    const sent = await browser.post(`/console/approvals/${id}`, { csrf: fieldOf(html, 'csrf'), answer })
+    expect(sent).toMatchObject({ status: 403, html: expect.stringContaining('Nobody has approved') })
+  }
+  await operators.put('ada', record)
+})
 
 const verify = (events: readonly Json[]) =>
   verifyApprovals([

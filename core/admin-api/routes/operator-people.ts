@@ -1,8 +1,8 @@
+import { issueOperatorLink } from '../../administration/operator-links.js'
 import { z } from 'zod'
 import {
   addCredential,
   addOperator,
-  issueOperatorLink,
   listOperators,
   readOperator,
   removeCredential,

@@ -1,7 +1,7 @@
+import { issueOperatorLink } from '../../administration/operator-links.js'
 import { z } from 'zod'
 import {
   addOperator,
-  issueOperatorLink,
   listOperators,
   readOperator,
   removeOperator,
