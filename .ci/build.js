@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeAdminClient } from './admin-client.js'
 
 // Builds `dist/`. Without arguments the compiler checks types and writes what has changed. `--for-start` writes what has
 // changed without checking types, in a fraction of the time: a start must not wait for what CI has checked. `--for-git`
@@ -30,7 +31,8 @@ const removeStale = () => {
   if (!existsSync(dist)) return
   for (const file of readdirSync(dist, { recursive: true })) {
     const source = file.match(/^(.+?)\.(?:js|d\.ts)(?:\.map)?$/)?.[1]
-    const isStale = source !== undefined && !file.startsWith('browser') && !existsSync(join(root, `${source}.ts`))
+    const isStale =
+      source !== undefined && !/^(browser|admin-client)/.test(file) && !existsSync(join(root, `${source}.ts`))
     if (isStale) rmSync(join(dist, file))
   }
 }
@@ -122,10 +124,12 @@ if (process.argv.includes('--for-start')) {
     existsSync(join(dist, 'browser', `${name}${source.endsWith('.css') ? '.css' : '.js'}`)),
   )
   if (modules.length > 0) await transpile(modules)
+  if (modules.some((module) => /^core.admin-api/.test(module))) await writeAdminClient(dist)
   if (!isBundled || modules.some((module) => /^libraries.(device|wire)/.test(module))) await bundle()
 } else if (!process.argv.includes('--for-git') || process.env.npm_command === 'install') {
   compile()
   await bundle()
+  if (!process.exitCode) await writeAdminClient(dist)
   writeSbom()
 }
 removeStale()

@@ -76,9 +76,6 @@ const descriptions: Readonly<Record<number, string>> = {
   503: 'A store or the audit log is down. Nothing was changed unless the audit log says so.',
 }
 
-/** The parser of HTTP refuses headers that are far too large before anybody knows what they ask for. */
-const tooLarge = { $ref: '#/components/responses/TooLarge' } as const
-
 const problem = { $ref: '#/components/responses/Problem' } as const
 
 /** Permissions of the actions that `dual_control` may hold back. */
@@ -125,7 +122,8 @@ const operationOf = (route: ApiRoute): JsonObject => {
       ...Object.fromEntries(
         refusalsOf(route).map((status) => [
           status,
-          { ...(status === 431 ? tooLarge : problem), description: descriptions[status] ?? '' },
+          // The parser of HTTP refuses headers that are far too large, in a form of its own.
+          { ...(status !== 431 && problem), description: descriptions[status] ?? '' },
         ]),
       ),
     },
@@ -156,15 +154,6 @@ export const createOpenApi = (routes: readonly ApiRoute[], server = apiPath): Js
         Problem: {
           description: 'The request was refused (RFC 9457).',
           content: { [problemType]: { schema: schemaOf(problemDocument, 'output') } },
-        },
-        TooLarge: {
-          description: 'The headers or the path are too large.',
-          content: {
-            [problemType]: { schema: schemaOf(problemDocument, 'output') },
-            'application/json': {
-              schema: schemaOf(z.object({ error: z.string(), error_description: z.string() }), 'output'),
-            },
-          },
         },
       },
     },

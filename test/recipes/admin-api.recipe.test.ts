@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
+import { readDocument } from '../support/document.js'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -54,5 +55,32 @@ describeWith(['admin-api recipe'], 'the admin API, as schemathesis calls it', ()
     expect(`${judged.stdout}${judged.stderr}`).toMatch(/No issues found|passed/)
     expect(`${judged.stdout}`).not.toMatch(/FAILURES|ERRORS/)
     await rm(join(server.directory, '.schemathesis'), { recursive: true, force: true })
+  })
+})
+
+describeWith(['openapi-typescript recipe'], 'the admin API, as openapi-typescript understands it', () => {
+  let server: OperatorServer
+  beforeAll(async () => {
+    server = await startOperatorServer()
+  })
+  afterAll(() => server?.[Symbol.asyncDispose]())
+
+  it('a client generated from the document compiles and runs', async () => {
+    const { folder: cwd } = recipes['openapi-typescript']
+    const { body } = await (await server.as('operator'))('/openapi.json')
+    await writeFile(join(cwd, 'openapi.json'), JSON.stringify(body))
+    await writeFile(join(cwd, 'program.ts'), readDocument('test/support/recipes/openapi-typescript/program.ts.txt'))
+    const node = (...args: readonly string[]) =>
+      run(process.execPath, args, { cwd }).catch((error: { stdout: string; stderr: string }) => error)
+    await node('node_modules/openapi-typescript/bin/cli.js', 'openapi.json', '--output', 'api.d.ts')
+    const compiled = await node(
+      ...['node_modules/typescript/bin/tsc', '--strict', '--module', 'nodenext', '--target', 'es2022'],
+      ...['--lib', 'es2022,dom', 'program.ts'],
+    )
+    expect(compiled.stdout).toBe('')
+    const token = await server.issueToken('client', ['operator'])
+    const { stdout, stderr } = await node('program.js', `${server.admin}/api/v1`, token)
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual(['generated', 'generated-1', 'changed_meanwhile'])
   })
 })

@@ -125,6 +125,12 @@ const heavy = {
     },
   }),
   nextjs: new RecipePackages('nextjs'),
+  'openapi-typescript': new RecipePackages('openapi-typescript', {
+    program: {
+      folder: 'test/support/recipes/openapi-typescript',
+      commands: 'npm install --silent --no-package-lock',
+    },
+  }),
   'oauth2-proxy': new RecipePackages('oauth2-proxy'),
   kubernetes: new RecipePackages('kubernetes', {
     program: { folder: 'test/support/recipes/kubernetes', commands: 'go build -o authenticate .' },
