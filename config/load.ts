@@ -44,11 +44,19 @@ const placeOf = (lines: ReadonlyMap<string, Place>, path: string): Place | undef
 const isWithin = (path: string, outer: string): boolean =>
   path === outer || (path.startsWith(outer) && /[.[]/.test(path.charAt(outer.length)))
 
-/**
- * Reads the file and finds everything that is wrong with it. With a `port`, it is changed as by `moveToPort`. Never
- * throws.
- */
-export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: number): Promise<ConfigReading> => {
+export interface ReadOptions {
+  /** Changes the configuration as `moveToPort` does. */
+  readonly port?: number | undefined
+  /** Does without variables and files that only options of plugins and signers name. */
+  readonly withoutModules?: boolean
+}
+
+/** Reads the file and finds everything that is wrong with it. Never throws. */
+export const readConfig = async (
+  file: string,
+  env: NodeJS.ProcessEnv,
+  { port, withoutModules = false }: ReadOptions = {},
+): Promise<ConfigReading> => {
   const path = resolve(file)
   const document = await readExtended(path, file)
   const { sources } = document
@@ -64,7 +72,7 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: nu
     value: read,
     problems: unread,
     warnings: odd,
-  } = await substitute(document.value ?? {}, { directory: dirname(path), env })
+  } = await substitute(document.value ?? {}, { directory: dirname(path), env, withoutModules })
   const value = port === undefined ? read : moveToPort(read, port)
   const result = configSchema.safeParse(value, { error: describeIssue })
   const explained = result.success ? [] : explainIssues(configObject, result.error.issues)

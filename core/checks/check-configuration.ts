@@ -101,7 +101,7 @@ export const checkConfiguration = async (
   loadPages: LoadPages,
   port?: number,
 ): Promise<CheckedConfiguration> => {
-  const reading = await readConfig(file, env, port)
+  const reading = await readConfig(file, env, { port })
   const { config, salvaged } = reading
   // Nothing can be concluded from a file that could not be read.
   if (reading.problems.some(({ path }) => path === '')) throw new ConfigurationError(reading.problems)
@@ -148,10 +148,10 @@ export const checkConfiguration = async (
 
 /**
  * Loads the configuration in `file`, with the options of its stores, which is enough for commands that work on stored
- * data. Throws `ConfigurationError` with every problem.
+ * data: secrets of plugins and signers may be missing. Throws `ConfigurationError` with every problem.
  */
 export const loadWithStores = async (file: string, env: NodeJS.ProcessEnv): Promise<Config> => {
-  const { config, salvaged, problems, locate } = await readConfig(file, env)
+  const { config, salvaged, problems, locate } = await readConfig(file, env, { withoutModules: true })
   const found = [...problems, ...locate(await checkStores(salvaged, dirname(resolve(file))))]
   if (config === undefined || found.length > 0) throw new ConfigurationError(found)
   return config

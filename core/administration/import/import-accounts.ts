@@ -69,7 +69,7 @@ const prepare = async (
   if (sub !== undefined && (await findClient(administration, sub)) !== undefined)
     return { reason: 'There is a client with this id: its tokens would have the same subject.' }
   if (totp !== undefined && totpKey === undefined)
-    return { reason: 'The account has an authenticator app, and the configuration has no plugins/login/totp.' }
+    return { reason: 'The account has an authenticator app, and there is no `sealing_key` of plugins/login/totp.' }
   const known = passwordHash === undefined ? noPassword : readPasswordHash(passwordHash)
   if (known === undefined) return { reason: 'The password hash has an unknown form, or costs too much to verify.' }
   if (password !== undefined && (password === '' || Buffer.byteLength(password) > 1024))

@@ -22,7 +22,8 @@ export interface ImportOptions extends DeploymentOptions {
 const totpKeyOf = ({ plugins }: Config): Uint8Array | undefined => {
   const plugin = plugins.find(({ use }) => use === 'plugins/login/totp')
   const key = plugin && (revealOptions(plugin.options) as { readonly sealing_key?: unknown }).sealing_key
-  return typeof key === 'string' ? Buffer.from(key, 'base64url') : undefined
+  // Without the variable that has it, the key is empty.
+  return typeof key === 'string' && key !== '' ? Buffer.from(key, 'base64url') : undefined
 }
 
 /** The most refusals that `--json` lists; each is printed in any case. */
