@@ -31,7 +31,8 @@ const names = Object.keys(filters) as (keyof typeof filters)[]
 type Filters = { readonly [Name in keyof typeof filters]?: string | undefined }
 
 const timeOf = (text: string): number => {
-  const time = Date.parse(/T\d\d:\d\d$/.test(text) ? `${text}Z` : text)
+  const written = text.trim().replace(' ', 'T')
+  const time = Date.parse(/T\d\d:\d\d(?::\d\d)?$/.test(written) ? `${written}Z` : written)
   if (Number.isNaN(time)) throw new Problem(400, 'invalid_time', 'A time is not one.')
   return time
 }
@@ -103,7 +104,7 @@ const rowOf = (texts: Translator, line: JsonObject): readonly Cell[] => {
 
 const fieldOf = (texts: Translator, name: keyof typeof filters, input: Filters) => ({
   ...{ name, label: texts.text(`audit.${name}`), value: input[name], isCode: true },
-  ...((name === 'since' || name === 'until') && { kind: 'datetime-local' }),
+  ...((name === 'since' || name === 'until') && { placeholder: '2026-11-26 09:30' }),
 })
 
 const maxExported = 10_000

@@ -169,7 +169,7 @@ const confirmed = (
               },
             ],
           }),
-          button: texts.text(`client.${name}`),
+          button: texts.text(name === 'secret' ? 'client.secret.rotate' : `client.${name}`),
         },
       }
     }),

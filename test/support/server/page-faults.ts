@@ -18,7 +18,7 @@ const runAxe = async (page: Page, options: axe.RunOptions): Promise<string[]> =>
 }
 
 /** What a page would be worked with by keyboard, as the document has it. */
-const findFocusable = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), textarea, summary, [tabindex="0"]')]
+const findFocusable = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
   .filter((one) => !one.disabled && one.checkVisibility({ visibilityProperty: true }))`
 
 /** Notes what gets the focus, and how thick the line around it is. */
@@ -61,7 +61,7 @@ export const findSmallTargets = (page: Page): Promise<string[]> =>
 
 /** Blocks whose words are wider than they. */
 const findLongWords = `[...document.querySelectorAll('main, main *, .brand, .foot')]
-  .filter((one) => one.checkVisibility() && !one.closest('svg, .unseen') && !one.matches('input, textarea, pre'))
+  .filter((one) => one.checkVisibility() && !one.closest('svg, .unseen') && !one.matches('input, textarea, pre, [role=region][tabindex="0"]'))
   .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth)
   .filter((one, _, all) => !all.some((other) => other !== one && one.contains(other)))
   .map((one) => one.outerHTML.slice(0, 200))`
@@ -69,6 +69,8 @@ const findLongWords = `[...document.querySelectorAll('main, main *, .brand, .foo
 /** What is wider than the window, or than its place on the page. */
 const findOverflow = async (page: Page, width: number): Promise<string[]> => {
   await page.setViewportSize({ width, height: 740 })
+  // What scripts draw anew for another width is there with the frame after the next.
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   // From right to left it begins on the other side.
   const cut = await page.evaluate<number>('-Math.min(0, document.querySelector("main").getBoundingClientRect().left)')
