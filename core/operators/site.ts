@@ -43,7 +43,8 @@ export const isOfSite = (
   request: { readonly method: string; header(name: string): string | undefined },
 ): boolean => {
   const [from, relation] = [request.header('origin'), request.header('sec-fetch-site')]
-  if (from !== undefined && from !== origin) return false
+  // Our pages have the policy `no-referrer`, so browsers send their forms with the origin `null` (Fetch §3.2).
+  if (from !== undefined && from !== origin && !(from === 'null' && relation === 'same-origin')) return false
   if (request.method === 'GET') return relation === undefined || relation === 'same-origin' || relation === 'none'
-  return from === origin && (relation === undefined || relation === 'same-origin')
+  return relation === 'same-origin' || (relation === undefined && from === origin)
 }

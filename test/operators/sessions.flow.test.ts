@@ -119,6 +119,8 @@ describe('a form of the console', () => {
         await one.browser.post(path, { ...fields, csrf }, { Origin: from, 'Sec-Fetch-Site': 'cross-site' }),
       ).toMatchObject(atSignIn)
     expect((await one.browser.open('/console/credentials')).html).toContain(fields.id)
+    // The pages have the policy no-referrer, so this is what a browser sends with their forms.
+    expect(await one.browser.post('/console/credentials/remove', {}, { Origin: 'null' })).toMatchObject({ status: 403 })
     expect(await one.browser.post(path, { ...fields, csrf })).toMatchObject({ status: 303 })
   })
 
