@@ -41,8 +41,8 @@ export interface Imported {
   readonly rejected: number
 }
 
-/** Accounts that are written at the same time. */
-const batchSize = 1000
+/** Accounts that are written at the same time. Each is several records and entries of indexes, and a store has room for so many. */
+const batchSize = 200
 
 type Outcome = 'imported' | 'existing' | { readonly reason: string }
 
