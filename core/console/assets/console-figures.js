@@ -27,7 +27,7 @@ const draw = (Plot, element, data) => {
       },
       axes: [axis, { ...axis, size: 48 }, { ...axis, side: 1, scale: 'latency', grid: { show: false }, size: 48 }],
       series: [
-        {},
+        { label: element.dataset.time },
         line(element.dataset.tokens, '--good', 'y'),
         line(element.dataset.refusals, '--problem', 'y'),
         line(element.dataset.latency, '--brass', 'latency'),

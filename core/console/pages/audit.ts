@@ -152,7 +152,11 @@ export const auditPages = [
             { href: `/audit/export?format=csv&${search}`, title: texts.text('audit.csv') },
             { href: '/audit/verification', title: texts.text('audit.verify') },
           ],
-          filters: { action: '/audit', fields: names.map((field) => fieldOf(texts, field, input)) },
+          filters: {
+            action: '/audit',
+            isOpen: names.some((field) => field !== 'event' && input[field] !== undefined),
+            fields: names.map((field) => fieldOf(texts, field, input)),
+          },
           tabs: [
             { href: '/audit', title: texts.text('audit.all'), isHere: input.event !== 'changes' },
             { href: '/audit?event=changes', title: texts.text('audit.changes'), isHere: input.event === 'changes' },
@@ -206,7 +210,7 @@ export const auditPages = [
               ? { tone: 'good', text: texts.text('audit.verify.good') }
               : { tone: 'bad', text: texts.text('audit.verify.bad') },
           filters: {
-            action: '/audit/verification',
+            ...{ action: '/audit/verification', isOpen: true },
             fields: (['since', 'until'] as const).map((field) => fieldOf(texts, field, { since, until })),
           },
           empty: texts.text('audit.verify.none'),

@@ -6,6 +6,7 @@ export const slow = [
   'test/cli/package.flow.test.ts',
   'test/pages/demo.browser.test.ts',
   'test/pages/demo-attestation.browser.test.ts',
+  'test/operators/console.browser.test.ts',
   'test/http/haproxy.flow.test.ts',
   'test/signers/pkcs11-return-codes.fault.test.ts',
   'test/signers/pkcs11-tokens.fault.test.ts',
