@@ -33,7 +33,9 @@ const person = z.strictObject({
     .array(text.max(512))
     .max(10)
     .default([])
-    .describe('Ids of their [attested devices](attestation.md), for the list of credentials. A device approves nothing yet.'),
+    .describe(
+      'Ids of their [attested devices](attestation.md), for the list of credentials. A device approves nothing yet.',
+    ),
 })
 
 const oidc = z.strictObject({
