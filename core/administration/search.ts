@@ -1,8 +1,9 @@
 import { collections } from '../collections/collections.js'
-import { entryPrefix, firstWith, wordOfEntry, type SearchKind } from '../storage/search-index.js'
+import type { RecordStore } from '../storage/ports.js'
+import { entryPrefix, firstWith, wordOfEntry, type SearchEntry, type SearchKind } from '../storage/search-index.js'
 import {
   hasWords,
-  listingWord,
+  listingWords,
   termsOfClient,
   termsOfPerson,
   wordsOf,
@@ -27,8 +28,8 @@ export interface SearchPage<Found> {
 }
 
 /** Entries that one page reads at the most. */
-const maxEntries = 1000
-const pageSize = 100
+const maxEntries = 300
+const pageSize = 50
 
 interface Searched<Found> {
   readonly kind: SearchKind
@@ -38,6 +39,27 @@ interface Searched<Found> {
   readonly termsOf: (found: Found) => SearchTerms
 }
 
+/**
+ * Chooses the word with the fewest entries, as far as one page shows it; a search continues with the word of its
+ * position. Undefined: there is none.
+ */
+const chooseWord = async (
+  index: Pick<RecordStore<SearchEntry>, 'list'>,
+  kind: SearchKind,
+  words: readonly string[],
+  after: string | undefined,
+): Promise<string | undefined> => {
+  if (after !== undefined) return words.find((word) => after.startsWith(entryPrefix(kind, word)))
+  const counts = await Promise.all(
+    words.map(async (word) => {
+      const prefix = entryPrefix(kind, word)
+      return (await index.list(prefix, pageSize)).filter(({ id }) => id.startsWith(prefix)).length
+    }),
+  )
+  const least = Math.min(...counts)
+  return words[counts.indexOf(least)]
+}
+
 const searchFor = async <Found>(
   { stores }: Deployment,
   { query, after, limit }: Search,
@@ -45,10 +67,14 @@ const searchFor = async <Found>(
 ): Promise<SearchPage<Found>> => {
   const words = wordsOf(query)
   if (words.length === 0) return { items: [] }
-  const items = after === undefined ? [...(await first(words))].slice(0, limit) : []
-  const listed = listingWord(query)
-  if (listed === '') return { items }
+  // What has exactly this id is on the first page, and nowhere else.
+  const exact = query.trim()
+  const named = after === undefined ? await find(exact) : undefined
+  const known = after === undefined ? await first(words) : []
+  const items = [...known, ...(named === undefined ? [] : [named])].slice(0, limit)
   const { searchIndex } = collections(stores)
+  const listed = await chooseWord(searchIndex, kind, listingWords(query), after)
+  if (listed === undefined) return { items }
   const prefix = entryPrefix(kind, listed)
   let position = after ?? prefix
   for (let read = 0; read < maxEntries;) {
@@ -57,7 +83,7 @@ const searchFor = async <Found>(
     for (const [place, { id }] of page.entries()) {
       position = id
       const one = found[place]
-      if (one === undefined) continue
+      if (one === undefined || page[place]?.record.of === exact) continue
       const terms = termsOf(one)
       // A record with several words of this beginning is listed by the first of them.
       const isListed = firstWith(terms.listed, listed) === wordOfEntry(id)
@@ -75,14 +101,8 @@ export const searchClients = (deployment: Deployment, search: Search): Promise<S
   const find = (clientId: string) => findListedClient(deployment, clientId)
   return searchFor(deployment, search, {
     ...{ kind: 'client', find, termsOf: termsOfClient },
-    async first(words) {
-      const id = search.query.trim()
-      const configured = listConfiguredClients(deployment).filter((client) => hasWords(termsOfClient(client), words))
-      const named = configured.some(({ client_id }) => client_id === id) ? undefined : await find(id)
-      // A client that is in the index comes from there.
-      const isUnused = named?.registration?.unused_until !== undefined
-      return isUnused ? [...configured, named] : configured
-    },
+    first: (words) =>
+      Promise.resolve(listConfiguredClients(deployment).filter((client) => hasWords(termsOfClient(client), words))),
   })
 }
 

@@ -66,11 +66,11 @@ export interface NamedClient {
 export const termsOfClient = ({ client_id, client_name = '' }: NamedClient): SearchTerms =>
   combined([...listedOfId(client_id), ...wordsOf(client_name)], [client_id])
 
-/** Returns the word of a search under which its results are listed: the longest that is not of a domain. */
-export const listingWord = (query: string): string => {
+/** Returns the words of a search under which its results may be listed, the longest first: none of a domain. */
+export const listingWords = (query: string): readonly string[] => {
   const text = query.trim()
   const own = /^[0-9a-f]{8}-[0-9a-f-]*$/i.test(text) ? text.slice(0, 8) : (text.split('@')[0] ?? '')
-  return wordsOf(own).reduce((longest, word) => (word.length > longest.length ? word : longest), '')
+  return wordsOf(own).toSorted((one, other) => other.length - one.length)
 }
 
 /** Tells whether a record has a word that begins with each word of the search. */

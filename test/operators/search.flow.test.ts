@@ -57,6 +57,7 @@ describe('a search for clients', () => {
       ['0b9f6f0e', ['0b9f6f0e-1111-4222-8333-444455556666']],
       ['0B9F6F0E-1111-42', ['0b9f6f0e-1111-4222-8333-444455556666']],
       ['0b9f6f0e-2', []],
+      ['quay-shop', ['quay-shop']],
       ['eb', []],
       ['shop zzz', []],
     ] as const)
@@ -91,6 +92,16 @@ describe('a search for clients', () => {
     expect(seen).toEqual(expect.arrayContaining(Array.from({ length: 12 }, (_, index) => `page-${String(index)}`)))
   })
 
+  it('finds one by its id beside many with the same words', async () => {
+    await using records = await openTestRecords(join(server.directory, 'store'), Date.now)
+    const entries = records.records<SearchEntry>(searchIndexName)
+    for (let index = 0; index < 700; index++)
+      await entries.put(`client.frequent.${String(index).padStart(22, '0')}`, { of: 'gone' })
+    await addClient('frequent-77', 'Rare')
+    expect(await ids('clients', 'frequent-77')).toEqual(['frequent-77'])
+    expect(await ids('clients', 'frequent 7')).toEqual(['frequent-77'])
+  })
+
   it('ignores entries that are not right, and lacking ones are made', async () => {
     await using records = await openTestRecords(join(server.directory, 'store'), Date.now)
     const entries = records.records<SearchEntry>(searchIndexName)
@@ -100,9 +111,9 @@ describe('a search for clients', () => {
     await addClient('lacking', 'Lacking')
     for (const { id, record } of await entries.list('client.lack', 10))
       if (record.of === 'lacking') await entries.remove(id)
-    expect(await ids('clients', 'lacking')).toEqual([])
+    expect(await ids('clients', 'lackin')).toEqual([])
     expect(await indexForSearch(records)).toBeGreaterThan(5)
-    expect(await ids('clients', 'lacking')).toEqual(['lacking'])
+    expect(await ids('clients', 'lackin')).toEqual(['lacking'])
   })
 })
 
