@@ -14,6 +14,11 @@ import { Problem, unlessRefused } from '../problem.js'
 /** Metadata as operators write it; `core/oauth/clients` checks each member. */
 const writtenMetadata = z.record(z.string(), z.json())
 
+/** Each member may be given, and null removes it (RFC 7396). */
+const patchedMetadata = z.object(
+  Object.fromEntries(Object.entries(metadataSchema.shape).map(([name, member]) => [name, z.nullish(member)])),
+)
+
 const shownClient = z
   .looseObject({
     client_id: z.string(),
@@ -118,7 +123,7 @@ export const clientRoutes = [
       ...{ path, method: 'PATCH', permission: 'clients.write', operation: 'updateClient', tag },
       summary: 'Changes members of a client (RFC 7396): null removes one. `disabled` refuses all of its requests.',
       body: writtenMetadata,
-      documentedBody: metadataSchema.partial(),
+      documentedBody: patchedMetadata,
       ...{ output: written, conditional: true },
     },
     async ({ parts, by, body, path: at, ifMatch }) => {

@@ -195,7 +195,8 @@ export const operatorPages = [
     async ({ parts, by, operator: issuer, path, texts, request }) => {
       const name = path('name')
       const { path: address, expiresAt } = unlessRefused(await issueOperatorLink(parts, by, { name, issuer }))
-      const base = parts.config.admin.base_url ?? `${request.header('origin') ?? ''}`
+      const site = parts.operators.site(request)
+      const base = site === undefined ? '' : `${site.origin}${site.path}`
       return {
         view: 'secret',
         title: texts.text('operators.link'),
