@@ -125,6 +125,16 @@ export interface Reloads {
   refused(): readonly Problem[]
 }
 
+/** Runs one piece of work at a time: each replaces the generation that it has read. */
+const takeTurns = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
+}
+
 export const createReload = (options: ReloadOptions): Reloads => {
   const { sources, serving, serve, ledger } = options
   const { clock, log, audit, stores, publications } = sources
@@ -205,13 +215,7 @@ export const createReload = (options: ReloadOptions): Reloads => {
     void closeGeneration(running, next)
   }
 
-  /** One at a time: each replaces the generation that it has read. */
-  let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = last.then(work)
-    last = result.catch(() => undefined)
-    return result
-  }
+  const inTurn = takeTurns()
   let problems: readonly Problem[] = []
   return {
     refused: () => problems,
