@@ -49,11 +49,11 @@ const readIfMatch = ({ conditional }: ApiRoute, request: EndpointRequest): strin
   return tag
 }
 
-const replyOf = (route: ApiRoute, { data, etag, location }: ApiAnswer<unknown>): Reply => {
+const replyOf = (route: ApiRoute, { data, etag, location }: ApiAnswer<unknown>, base: string): Reply => {
   const headers = {
     'Cache-Control': 'no-store',
     ...(etag !== undefined && { ETag: etag }),
-    ...(location !== undefined && { Location: `${apiPath}${location}` }),
+    ...(location !== undefined && { Location: `${base}${apiPath}${location}` }),
   }
   if (route.output === undefined) return { status: 204, headers }
   return {
@@ -64,12 +64,12 @@ const replyOf = (route: ApiRoute, { data, etag, location }: ApiAnswer<unknown>):
 }
 
 /** The answer for an action that other operators must approve first. Secrets that were made for it are shown now. */
-const waitingReply = ({ document, approval, secrets }: AwaitsApproval): Reply => ({
+const waitingReply = ({ document, approval, secrets }: AwaitsApproval, base: string): Reply => ({
   status: 202,
   headers: {
     'Content-Type': 'application/json; charset=utf-8',
     'Cache-Control': 'no-store',
-    Location: `${apiPath}/approvals/${approval.id}`,
+    Location: `${base}${apiPath}/approvals/${approval.id}`,
   },
   body: JSON.stringify(
     waitingApproval.parse({
@@ -81,6 +81,17 @@ const waitingReply = ({ document, approval, secrets }: AwaitsApproval): Reply =>
   ),
 })
 
+/** An action that waits for approval is an answer like any other: a repetition of its request gets it again. */
+const answerOf = async (route: ApiRoute, call: ApiCall<never, never>): Promise<Reply> => {
+  const { base } = call.parts
+  try {
+    return replyOf(route, await route.answer(call), base)
+  } catch (error) {
+    if (error instanceof AwaitsApproval) return waitingReply(error, base)
+    throw error
+  }
+}
+
 /** Answers the requests of one route of the API, for operators whom the guard has admitted. */
 export const createApiHandler =
   (route: ApiRoute, parts: () => ApiParts): OperatorHandler =>
@@ -88,14 +99,12 @@ export const createApiHandler =
     if (operator === undefined) throw new Error('the guard has admitted nobody')
     try {
       const call = callOf(route, request, operator, parts())
-      if (!route.idempotent) return replyOf(route, await route.answer(call))
-      return await call.parts.repetitions.once(
-        { key: request.header('idempotency-key'), sender: operator.name, request: requestDigest(route, request) },
-        async () => replyOf(route, await route.answer(call)),
-      )
+      const answer = (): Promise<Reply> => answerOf(route, call)
+      if (!route.idempotent) return await answer()
+      const [key, digest] = [request.header('idempotency-key'), requestDigest(route, request)]
+      return await call.parts.repetitions.once({ key, sender: operator.name, request: digest }, answer)
     } catch (error) {
       if (error instanceof Problem) return problemReply(error, request.requestId)
-      if (error instanceof AwaitsApproval) return waitingReply(error)
       throw error
     }
   }

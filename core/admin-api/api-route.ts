@@ -48,6 +48,8 @@ export interface ApiParts extends Administration, SearchedLog {
   readonly checked: CheckedConfiguration
   readonly running: RunningService
   readonly operators: OperatorParts
+  /** The path of `admin.base_url`, before every path of the API. */
+  readonly base: string
   readonly cursors: Cursors
   readonly repetitions: Repetitions
   readonly passwords: PasswordHasher

@@ -131,7 +131,7 @@ const operationOf = (route: ApiRoute): JsonObject => {
 }
 
 /** The description of these routes (OpenAPI 3.1), made from the schemas that check requests and answers. */
-export const createOpenApi = (routes: readonly ApiRoute[], server = apiPath): JsonObject => {
+export const createOpenApi = (routes: readonly ApiRoute[]): JsonObject => {
   const paths: Record<string, JsonObject> = {}
   for (const route of routes)
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) }
@@ -142,7 +142,7 @@ export const createOpenApi = (routes: readonly ApiRoute[], server = apiPath): Js
       version: build.version,
       description: 'What operators read and change. It is served on the admin listener.',
     },
-    servers: [{ url: server }],
+    servers: [{ url: apiPath }],
     security: [{ operatorToken: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,

@@ -35,8 +35,11 @@ const described: readonly ApiRoute[] = [
 /** The description of the API is made once, when it is first asked for. */
 let description: ReturnType<typeof createOpenApi> | undefined
 
-/** Returns the description of the API (OpenAPI 3.1). */
-export const openApi = () => (description ??= createOpenApi(described))
+/** Returns the description of the API (OpenAPI 3.1). `base` is the path of `admin.base_url`. */
+export const openApi = (base = '') => ({
+  ...(description ??= createOpenApi(described)),
+  servers: [{ url: `${base}${apiPath}` }],
+})
 
 /** Every route of the API. */
 export const apiRoutes: readonly ApiRoute[] = [
@@ -47,7 +50,7 @@ export const apiRoutes: readonly ApiRoute[] = [
       summary: 'Describes the API.',
       output: z.looseObject({}),
     },
-    () => Promise.resolve({ data: openApi() }),
+    ({ parts }) => Promise.resolve({ data: openApi(parts.base) }),
   ),
 ]
 

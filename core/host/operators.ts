@@ -35,6 +35,7 @@ export const createApiParts = (get: Resolve): (() => ApiParts) => {
     audit: get(tokens.audit),
     auditReader: get(tokens.auditReader),
     unrecorded: (error: Error) => log.error('A change was made, but the audit log has only its beginning', {}, error),
+    base: basePathOf(get(tokens.config).admin.base_url),
     cursors: createCursors(secrets),
     repetitions: createRepetitions(repeatableRequests),
     passwords: get(tokens.passwords),
