@@ -2,10 +2,10 @@ import type { Config } from '../../config/schema.js'
 import type { Problem } from '../../config/problems.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { compareConfigurations, type ListChange } from '../checks/config-changes.js'
-import type { JsonObject } from '../json.js'
+import type { JsonObject, JsonValue } from '../json.js'
 
 /** Names of options that hold a secret, however a plugin writes them. */
-const secretName = /secret|password|passphrase|\bpin\b|token|sealing|private|credential|api_?key/i
+const secretName = /secret|password|passphrase|pin$|token|sealing|private|credential|api_?key/i
 
 const mask = '[secret]'
 
@@ -13,9 +13,17 @@ const mask = '[secret]'
 const withoutPassword = (text: string): string =>
   text.replace(/^([a-z][a-z\d+.-]*:\/\/[^/:@]*):[^/@]*@/i, `$1:${mask}@`)
 
-const maskOptions = (name: string, value: unknown): unknown => {
-  if (typeof value !== 'string') return value
-  return secretName.test(name) ? mask : withoutPassword(value)
+/**
+ * Masks what hides a secret by its name. Only options of plugins, signers and stores are free-form; everywhere else the
+ * schema says what is a secret, and it masks itself.
+ */
+const maskOptions = (value: JsonValue | undefined, isOption: boolean, name = ''): JsonValue | undefined => {
+  if (typeof value === 'string') return isOption && secretName.test(name) ? mask : withoutPassword(value)
+  if (Array.isArray(value)) return value.map((one: JsonValue) => maskOptions(one, isOption, name) ?? null)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, maskOptions(inner, isOption || key === 'options', key)]),
+  )
 }
 
 /**
@@ -23,7 +31,7 @@ const maskOptions = (name: string, value: unknown): unknown => {
  * people, are only counted.
  */
 export const maskConfiguration = (config: Config): JsonObject => {
-  const { accounts, ...rest } = JSON.parse(JSON.stringify(config, maskOptions)) as JsonObject
+  const { accounts, ...rest } = maskOptions(JSON.parse(JSON.stringify(config)) as JsonObject, false) as JsonObject
   return { ...rest, accounts: Array.isArray(accounts) ? accounts.length : 0 }
 }
 

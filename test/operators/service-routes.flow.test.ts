@@ -29,6 +29,7 @@ describe('the service in the admin API', () => {
     const { status, body } = await operator('/configuration')
     expect(status).toBe(200)
     expect(body.issuer).toBe(server.issuer)
+    expect(body.id_token_signing_alg).toMatch(/^(?:RS|ES|PS|Ed)/)
     const text = JSON.stringify(body)
     expect(text).not.toContain('correct horse')
     expect(text).not.toContain('alice')
