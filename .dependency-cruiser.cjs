@@ -82,7 +82,17 @@ module.exports = {
     ),
     room(
       'operators',
-      ['^core/interaction/factors/', '^core/outbound/outbound-fetch\\.ts$', '^config/', certificates, ports, observe],
+      [
+        '^core/interaction/factors/',
+        '^core/outbound/outbound-fetch\\.ts$',
+        '^core/attestation/(enrolment-keys|ports|principal-registry|read-attestation|request-signature)\\.ts$',
+        '^core/oauth/errors\\.ts$',
+        '^config/',
+        jose,
+        certificates,
+        ports,
+        observe,
+      ],
       'Who administers a deployment, and what each may do.',
     ),
     room(

@@ -34,7 +34,7 @@ const person = z.strictObject({
     .max(10)
     .default([])
     .describe(
-      'Ids of their [attested devices](attestation.md), for the list of credentials. A device approves nothing yet.',
+      'Ids of their [attested devices](attestation.md), which [approve](administration.md#approvals) and do nothing else.',
     ),
 })
 

@@ -1,17 +1,22 @@
 import { timingSafeEqual } from 'node:crypto'
 import { collections } from '../collections/collections.js'
+import { parseCompactJws } from '../jose/compact-jws.js'
 import type { JsonObject } from '../json.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import { digestOf, type ActionDocument } from '../operators/action.js'
 import {
   findApproverFault,
+  approvingCredential,
   isApprovalOf,
-  isTrustedPasskey,
+  isTrustedCredential,
   type ApprovalRecord,
+  type CredentialTrust,
   type SignedApproval,
+  type VerifyDevice,
 } from '../operators/approval.js'
 import { coseToJwk } from '../operators/cose-key.js'
-import type { OperatorDirectory } from '../operators/directory.js'
+import type { DeviceSignature } from '../operators/device-approval.js'
+import type { KnownOperator } from '../operators/directory.js'
 import type { OperatorIdentity } from '../operators/operator.js'
 import { credentialId } from '../operators/operator-record.js'
 import { readAssertion } from '../operators/passkeys.js'
@@ -91,16 +96,16 @@ export interface Approved {
 const countGood = async (
   { document, approvals }: ApprovalRecord,
   action: ActionDocument,
-  { directory, config }: { readonly directory: OperatorDirectory; readonly config: Administration['config'] },
+  config: Administration['config'],
+  trust: CredentialTrust,
 ): Promise<number> => {
   const good = new Set<string>()
   for (const approval of approvals) {
-    const operator = await directory.find(approval.operator)
+    const operator = await trust.directory.find(approval.operator)
     if (operator === undefined || findApproverFault(action, operator, rolesOf(config.operators.roles))) continue
-    const passkey = operator.credentials.find((own) => credentialId(own) === approval.credential)
-    if (passkey?.kind !== 'passkey' || !(await isApprovalOf(document, approval, operator))) continue
-    if (await isTrustedPasskey(operator, passkey, { directory, needed: config.dual_control.operators }))
-      good.add(operator.name)
+    const own = approvingCredential(operator, approval.credential)
+    if (own === undefined || !(await isApprovalOf(document, approval, own, trust.devices))) continue
+    if (await isTrustedCredential(operator, own, trust)) good.add(operator.name)
   }
   return good.size
 }
@@ -112,36 +117,82 @@ const findStateFault = (record: ApprovalRecord | undefined, now: number): Approv
   return record.expiresAt <= now ? { refused: 'expired' } : undefined
 }
 
+/** An assertion, as an `AuthenticationResponseJSON` whose challenge is the digest of the document. */
+export interface PasskeyAnswer {
+  readonly site: AdminSite
+  readonly answer: string
+}
+
 export interface GivenApproval {
   readonly id: string
   readonly operator: OperatorIdentity
-  readonly site: AdminSite
-  /** An `AuthenticationResponseJSON` as text, whose challenge is the digest of the document. */
-  readonly answer: string
+  readonly signed: PasskeyAnswer | { readonly device: DeviceSignature }
+  readonly devices: VerifyDevice
+}
+
+interface ReadApproval {
+  readonly signed: SignedApproval
+  /** What the audit log has of it, so that others can verify it. */
+  readonly logged: JsonObject
+}
+
+/** Describes a passkey's approval. Undefined: it is none of this operator's. */
+const readPasskeyAnswer = async (
+  { site, answer }: PasskeyAnswer,
+  { name, credentials }: KnownOperator,
+  at: number,
+): Promise<ReadApproval | undefined> => {
+  const assertion = readAssertion(answer)
+  const passkey = credentials.find((own) => own.kind === 'passkey' && own.credentialId === assertion?.id)
+  if (assertion === undefined || passkey?.kind !== 'passkey') return undefined
+  const { origin, hostname: rp_id } = site
+  return {
+    signed: { operator: name, at, credential: credentialId(passkey), assertion: { ...assertion }, origin, rp_id },
+    logged: {
+      ...{ public_key: await coseToJwk(passkey.publicKey), origin, rp_id, client_data: assertion.clientDataJSON },
+      ...{ authenticator_data: assertion.authenticatorData, signature: assertion.signature },
+    },
+  }
+}
+
+/** Describes the approval of the device with which the operator has authenticated. */
+const readDeviceAnswer = (
+  device: DeviceSignature,
+  { name, credentials }: KnownOperator,
+  { proof, credential }: OperatorIdentity,
+  at: number,
+): ReadApproval | undefined => {
+  const own = credentials.find((one) => one.kind === 'device' && credentialId(one) === credential)
+  if (proof !== 'device' || own?.kind !== 'device') return undefined
+  const { attestation, signature, body } = device
+  return {
+    signed: { operator: name, at, credential: credentialId(own), device },
+    logged: {
+      ...{ did: own.principal, public_key: parseCompactJws(signature)?.header['jwk'] ?? null, signature, body },
+      attestation_digest: digestOf(attestation),
+    },
+  }
 }
 
 /** Reads and verifies the signature of an approver. */
 const readSigned = async (
-  administration: Administration,
-  record: ApprovalRecord,
-  { operator: { name }, site, answer }: GivenApproval,
-): Promise<{ readonly signed: SignedApproval; readonly publicKey: string } | ApprovalRefusal> => {
-  const { config, clock } = administration
-  const directory = operatorDirectory(administration)
-  const operator = await directory.find(name)
-  const fault = findApproverFault(readDocument(record), operator, rolesOf(config.operators.roles))
+  { config, clock }: Administration,
+  { document, ...record }: ApprovalRecord,
+  { operator: identity, signed: given }: GivenApproval,
+  trust: CredentialTrust,
+): Promise<ReadApproval | ApprovalRefusal> => {
+  const operator = await trust.directory.find(identity.name)
+  const action = readDocument({ document, ...record })
+  const fault = findApproverFault(action, operator, rolesOf(config.operators.roles))
   if (operator === undefined || fault !== undefined) return { refused: fault ?? 'unknown_operator' }
-  const assertion = readAssertion(answer)
-  const passkey = operator.credentials.find((own) => own.kind === 'passkey' && own.credentialId === assertion?.id)
-  if (assertion === undefined || passkey?.kind !== 'passkey') return { refused: 'no_signature' }
-  const trust = { directory, needed: config.dual_control.operators }
-  if (!(await isTrustedPasskey(operator, passkey, trust))) return { refused: 'unapproved_passkey' }
-  const signed: SignedApproval = {
-    ...{ operator: name, at: clock(), credential: credentialId(passkey), assertion: { ...assertion } },
-    ...{ origin: site.origin, rp_id: site.hostname },
-  }
-  if (!(await isApprovalOf(record.document, signed, operator))) return { refused: 'wrong_signature' }
-  return { signed, publicKey: passkey.publicKey }
+  const read =
+    'device' in given
+      ? readDeviceAnswer(given.device, operator, identity, clock())
+      : await readPasskeyAnswer(given, operator, clock())
+  const credential = read && approvingCredential(operator, read.signed.credential)
+  if (read === undefined || credential === undefined) return { refused: 'no_signature' }
+  if (!(await isTrustedCredential(operator, credential, trust))) return { refused: 'unapproved_passkey' }
+  return (await isApprovalOf(document, read.signed, credential, trust.devices)) ? read : { refused: 'wrong_signature' }
 }
 
 /**
@@ -158,15 +209,14 @@ export const approve = async (
   const before = idForm.test(given.id) ? await approvals.find(given.id) : undefined
   const fault = findStateFault(before, clock())
   if (before === undefined || fault !== undefined) return fault ?? { refused: 'unknown' }
-  const read = await readSigned(administration, before, given)
+  const directory = operatorDirectory(administration)
+  const trust = { directory, needed: config.dual_control.operators, devices: given.devices }
+  const read = await readSigned(administration, before, given, trust)
   if ('refused' in read) return read
-  const { signed, publicKey } = read
-  const { assertion, origin, rp_id } = signed
+  const { signed, logged } = read
   await audit.record({
     ...{ event: 'approval.given', approval: given.id, operator: signed.operator, credential: signed.credential },
-    ...{ document: before.document, public_key: await coseToJwk(publicKey), origin, rp_id },
-    ...{ client_data: assertion.clientDataJSON, authenticator_data: assertion.authenticatorData },
-    ...{ signature: assertion.signature, by },
+    ...{ document: before.document, ...logged, by },
   })
   const added = await approvals.update<ApprovalRecord | ApprovalRefusal>(given.id, (current, expiresAt) => {
     const late = findStateFault(current, clock())
@@ -177,7 +227,7 @@ export const approve = async (
   })
   if ('refused' in added) return added
   const action = readDocument(added)
-  const good = await countGood(added, action, { directory: operatorDirectory(administration), config })
+  const good = await countGood(added, action, config, trust)
   // What is needed is what the configuration in force says, so that an edited document needs no fewer.
   const needed = Math.max(1, config.dual_control[action.kind])
   if (good < needed) return { id: given.id, state: 'waiting', missing: needed - good }

@@ -15,9 +15,9 @@ import {
   isOperatorName,
   type CredentialEvidence,
   type OperatorCredential,
-  type OperatorPasskey,
   type OperatorRecord,
 } from '../operators/operator-record.js'
+import type { ApprovingCredential } from '../operators/approval.js'
 import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 import { differenceOf } from './difference.js'
 import { etagOf } from './etag.js'
@@ -100,11 +100,11 @@ export const addOperator = async (
   )
 }
 
-/** What others have signed about a passkey is long, and does not describe it. */
+/** What others have signed about a credential is long, and does not describe it. */
 const withoutEvidence = (credential: OperatorCredential): OperatorCredential =>
-  credential.kind === 'passkey' ? plainPasskey(credential) : credential
+  'approved' in credential ? plain(credential) : credential
 
-const plainPasskey = ({ approved: _approved, ...passkey }: OperatorPasskey): OperatorPasskey => passkey
+const plain = ({ approved: _approved, ...credential }: ApprovingCredential): ApprovingCredential => credential
 
 const shownRecord = ({ roles, disabled, credentials }: Pick<OperatorRecord, 'roles' | 'disabled' | 'credentials'>) => ({
   ...{ roles: [...roles], disabled },
@@ -158,7 +158,7 @@ interface ApprovedOperator {
   readonly action: string
   readonly record: OperatorRecord
   readonly ifMatch: string
-  /** The approval itself, for the passkey that it adds. */
+  /** The approval itself, for the credential that it adds. */
   readonly evidence: CredentialEvidence
 }
 
@@ -172,7 +172,12 @@ export const writeApprovedOperator = (
     const known = new Map(stored.credentials.map((credential) => [credentialId(credential), credential]))
     const credentials = record.credentials.map((credential) => {
       const found = known.get(credentialId(credential))
-      return found ?? (credential.kind === 'passkey' ? { ...credential, approved: evidence } : credential)
+      return (
+        found ??
+        (credential.kind === 'passkey' || credential.kind === 'device'
+          ? { ...credential, approved: evidence }
+          : credential)
+      )
     })
     return { ...record, credentials }
   })

@@ -15,6 +15,8 @@ import type { AttestationContent, createAttestationReader } from './read-attesta
 
 export interface RequestSignatureOptions {
   readonly issuer: string
+  /** The path before every path of the listener; empty or without a slash at its end. */
+  readonly basePath: string
   readonly clock: Clock
   readonly toleranceSeconds: number
   readonly read: ReturnType<typeof createAttestationReader>
@@ -51,8 +53,7 @@ const refuse = (reason: string): never => {
  * (the named errors), and `Unavailable`.
  */
 export const createCheckRequestSignature = (options: RequestSignatureOptions) => {
-  const { issuer, clock, toleranceSeconds, read, keys, used } = options
-  const base = new URL(issuer).pathname.replace(/\/$/, '')
+  const { issuer, basePath, clock, toleranceSeconds, read, keys, used } = options
 
   return async (request: SignedRequest, path: string): Promise<SignedBy> => {
     const [attestation, signature] = [request.header('x-attestation'), request.header('x-signature')]
@@ -72,7 +73,7 @@ export const createCheckRequestSignature = (options: RequestSignatureOptions) =>
     const { method, body } = request
     const problem =
       timeProblem(iat, exp, epochSeconds(clock), toleranceSeconds) ??
-      targetProblem(claims, { method, pth: base + path }, issuer, sha256)
+      targetProblem(claims, { method, pth: basePath + path }, issuer, sha256)
     if (problem !== undefined) refuse(problem)
     if (bdh !== (body === undefined || body.length === 0 ? undefined : sha256(body))) refuse('body_mismatch')
     if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')

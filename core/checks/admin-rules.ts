@@ -46,7 +46,7 @@ const operatorRoles: Rule = ({ config: { operators }, report, isValid }) => {
 }
 
 /** Operators whose credentials nobody could use would silently be locked out, and two with one would be one. */
-const operatorPeople: Rule = ({ config: { admin, operators }, report, isValid }) => {
+const operatorPeople: Rule = ({ config: { admin, operators, attestation }, report, isValid }) => {
   if (!isValid('admin', 'operators') || operators === undefined) return
   const { people = [], roles = {}, trust_anchors: anchors = [], oidc } = operators
   const at = (...path: readonly (string | number)[]) => ['operators', ...path]
@@ -72,6 +72,10 @@ const operatorPeople: Rule = ({ config: { admin, operators }, report, isValid })
     for (const [place, role] of person.roles?.entries() ?? []) checkRole(own('roles', place), role)
     for (const [place, passkey] of person.passkeys?.entries() ?? [])
       if (passkey?.id !== undefined) checkOnce(own('passkeys', place, 'id'), `passkey ${passkey.id}`)
+    for (const [place, device] of person.devices?.entries() ?? []) {
+      checkOnce(own('devices', place), `device ${device}`)
+      if (attestation === undefined) report(own('devices', place), 'needs the section attestation')
+    }
     if (person.oidc_sub !== undefined) {
       checkOnce(own('oidc_sub'), `sub ${person.oidc_sub}`)
       if (oidc === undefined) report(own('oidc_sub'), 'needs operators.oidc')

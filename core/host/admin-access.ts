@@ -19,7 +19,7 @@ export interface AdminAccess {
 
 export const revealed = (tls: Config['listen']['tls']) => tls && { cert: tls.cert, key: tls.key.reveal() }
 
-/** The path of `admin.base_url`, before every path of the listener. */
+/** The path of `admin.base_url` or the issuer, before every path of the listener. */
 export const basePathOf = (baseUrl: string | undefined): string =>
   baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/$/, '')
 

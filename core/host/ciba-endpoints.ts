@@ -15,6 +15,7 @@ import { createNotifyDevices } from '../oauth/ciba/notifier.js'
 import { createPendingApprovals, type PendingApprovals } from '../oauth/ciba/pending-approvals.js'
 import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
 import { createRequestObjects } from '../oauth/requests/request-object.js'
+import { basePathOf } from './admin-access.js'
 import { createDeviceLimits } from './attestation-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import type { SignIn } from './people-endpoints.js'
@@ -78,6 +79,7 @@ export const createCibaEndpoints = (
       ...shared,
       checkSignature: createCheckRequestSignature({
         issuer,
+        basePath: basePathOf(issuer),
         clock,
         toleranceSeconds,
         read: createAttestationReader({ ...get(tokens.verification), typ: section.typ }),

@@ -1,6 +1,9 @@
 import type { ApiParts } from '../admin-api/api-route.js'
 import { createCursors } from '../admin-api/lists.js'
 import { createRepetitions } from '../admin-api/repetitions.js'
+import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
+import { createAttestationReader } from '../attestation/read-attestation.js'
+import { createCheckRequestSignature } from '../attestation/request-signature.js'
 import type { ConsoleOptions } from '../console/console-handler.js'
 import { createConsoleDocuments, loadConsoleAssets } from '../console/documents.js'
 import { createSignInPages } from '../console/sign-in.js'
@@ -10,6 +13,7 @@ import { createOperatorGuard, type OperatorGuard } from '../http/operator-guard.
 import { inEnglish } from '../oauth/said.js'
 import { createFindOperatorOfCertificate } from '../operators/certificates.js'
 import { configuredOperators } from '../operators/configured.js'
+import { createDeviceApprovals, type DeviceApprovals } from '../operators/device-approval.js'
 import { createOperatorDirectory } from '../operators/directory.js'
 import { createOidcSignIn } from '../operators/oidc.js'
 import type { OperatorParts } from '../operators/operator-parts.js'
@@ -46,6 +50,19 @@ export const createApiParts = (get: Resolve): (() => ApiParts) => {
   }
 }
 
+/** Creates what verifies the signatures of attested devices of operators. */
+const createDevices = (get: Resolve): DeviceApprovals | undefined => {
+  const { attestation, issuer, clock_tolerance_secs: toleranceSeconds, admin } = get(tokens.config)
+  if (attestation === undefined) return undefined
+  const [clock, keys, registry] = [get(tokens.clock), createEnrolmentKeys(), get(tokens.principals)]
+  const read = createAttestationReader({ ...get(tokens.verification), typ: attestation.typ })
+  const check = createCheckRequestSignature({
+    ...{ issuer, basePath: basePathOf(admin.base_url), clock, toleranceSeconds, read, keys },
+    used: get(tokens.collections).usedRequestSignatures,
+  })
+  return createDeviceApprovals({ check, read, keys, registry, toleranceSeconds })
+}
+
 /** Creates the parts that the guard, the console and the routes of operators share. */
 export const createOperatorParts = (get: Resolve): OperatorParts => {
   const { operators, operatorSessions, operatorLinks: links, operatorSignIns: begun } = get(tokens.collections)
@@ -59,6 +76,7 @@ export const createOperatorParts = (get: Resolve): OperatorParts => {
   const oidc = createOidcSignIn(() => inForce().oidc, request)
   return {
     ...{ directory, sessions, claimedRoles, begun, links },
+    devices: createDevices(get),
     oidc: () => inForce().oidc?.issuer,
     site: createFindSite(admin.base_url, { hasTls: admin.tls !== undefined }),
     certificates: createFindOperatorOfCertificate(() => inForce().trust_anchors, directory, clock),
@@ -69,7 +87,7 @@ export const createOperatorParts = (get: Resolve): OperatorParts => {
 /** Creates the guard of the routes that need an operator. */
 export const createGuardOfOperators = (get: Resolve): OperatorGuard => {
   const { operatorTokens } = get(tokens.collections)
-  const { directory, sessions, site, certificates, claimedRoles } = get(tokens.operators)
+  const { directory, sessions, site, certificates, claimedRoles, devices } = get(tokens.operators)
   const [checked, clock, audit, refusals] = [
     get(tokens.checked),
     get(tokens.clock),
@@ -79,7 +97,7 @@ export const createGuardOfOperators = (get: Resolve): OperatorGuard => {
   const { token } = get(tokens.config).admin
   return createOperatorGuard({
     authenticate: createAuthenticateOperator({
-      ...{ operatorTokens, clock, directory, sessions, site, certificates, claimedRoles },
+      ...{ operatorTokens, clock, directory, sessions, site, certificates, claimedRoles, devices },
       roles: () => rolesOf(checked().config.operators.roles),
       hasAdminToken: token === undefined ? () => false : createBearer(token.reveal()),
     }),

@@ -42,7 +42,7 @@ export const createOperatorGuard = ({ authenticate, clock, basePath, record }: O
   return ({ path: route, permission, errorTitle }, answer) => {
     const isPage = errorTitle !== undefined
     return async (request) => {
-      const operator = await authenticate(request)
+      const operator = await authenticate(request, route)
       // A browser sends its cookie by itself, so the cookie opens pages and reads; a program has a credential of its own.
       const isEnough = operator?.csrf === undefined || isPage || request.method === 'GET'
       if (operator === undefined || !isEnough) {

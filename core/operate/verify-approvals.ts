@@ -1,8 +1,10 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { calculateJwkThumbprint, type JWK } from 'jose'
 import { isObject, type JsonObject, type JsonValue } from '../json.js'
 import { digestOf, kindOf, type ActionDocument, type ControlledKind } from '../operators/action.js'
 import { coseToJwk } from '../operators/cose-key.js'
+import { readDeviceSignature } from '../operators/device-approval.js'
 
 /** What the log shows of one action that was carried out under dual control. */
 export interface VerifiedAction {
@@ -70,6 +72,7 @@ class ApprovalTrail {
   readonly #waiting = new Map<string, Waiting>()
   #configured = new Map<string, Known>()
   readonly #stored = new Map<string, Partial<Known>>()
+  readonly #devices = new Map<string, { readonly jkt: string; readonly isRevoked: boolean }>()
   #control: Readonly<Partial<Record<ControlledKind, JsonValue>>> = {}
 
   async read(line: number, event: JsonObject): Promise<void> {
@@ -95,8 +98,12 @@ class ApprovalTrail {
         if (waiting !== undefined) waiting.brokenGlass = text(event['reason'])
         return
       }
+      case 'attestation.issued':
+      case 'principal.revoked':
+        return this.#followDevices(event)
       case 'administration':
         this.#carryOut(event, fail)
+        this.#followDevices(event)
         return this.#follow(event)
       default:
     }
@@ -127,13 +134,49 @@ class ApprovalTrail {
     const operator = this.#find(name)
     if (operator === undefined || operator.disabled) return `${name} was no operator at that time`
     const credential = operator.credentials.find(({ id }) => id === event['credential'])
-    if (credential?.['kind'] !== 'passkey') return `${name} did not have this passkey at that time`
+    if (credential?.['kind'] === 'device') {
+      const fault = await this.#findDeviceFault(event, document, text(credential['principal']))
+      if (fault !== undefined) return `the approval of ${name}: ${fault}`
+      good.add(name)
+      return undefined
+    }
+    if (credential?.['kind'] !== 'passkey') return `${name} did not have this credential at that time`
     if (!isDeepStrictEqual(await coseToJwk(text(credential['publicKey'])), event['public_key']))
       return `the key is not that of the passkey of ${name}`
     const fault = findAssertionFault(event, document)
     if (fault !== undefined) return `the approval of ${name}: ${fault}`
     good.add(name)
     return undefined
+  }
+
+  /** Why a request that a device has signed is no approval of this document, or undefined. */
+  async #findDeviceFault(event: JsonObject, document: string, principal: string): Promise<string | undefined> {
+    const signed = readDeviceSignature({ signature: text(event['signature']), body: text(event['body']) }, document)
+    if (signed === undefined) return 'the signed request is of another thing'
+    const jwk = event['public_key'] as JWK
+    if (event['did'] !== principal) return 'the device is another'
+    const device = this.#devices.get(principal)
+    if (device === undefined) return 'the log does not have the enrolment of the device'
+    if (device.isRevoked) return 'the device was revoked'
+    if (device.jkt !== (await calculateJwkThumbprint(jwk))) return 'the key is not that of the device'
+    const key = { key: createPublicKey({ key: jwk as JsonObject, format: 'jwk' }), dsaEncoding: 'ieee-p1363' as const }
+    return verify('sha256', signed.signingInput, key, signed.signature) ? undefined : 'the signature is wrong'
+  }
+
+  /** Enrolled devices, by the id of their principal. */
+  #followDevices(event: JsonObject): void {
+    const { did, principal_id: id, principal_type: type, jkt, event: name, action } = event
+    if (type !== 'device') return
+    if (name === 'attestation.issued') {
+      const isRevoked = this.#devices.get(text(did))?.isRevoked === true
+      return void this.#devices.set(text(did), { jkt: text(jkt), isRevoked })
+    }
+    const known = this.#devices.get(text(id))
+    if (known === undefined) return
+    if (action === 'principal.release') this.#devices.delete(text(id))
+    else if (action === 'principal.restore') this.#devices.set(text(id), { ...known, isRevoked: false })
+    else if (action === 'principal.revoke' || name === 'principal.revoked')
+      this.#devices.set(text(id), { ...known, isRevoked: true })
   }
 
   #carryOut(event: JsonObject, fail: (message: string) => void): void {

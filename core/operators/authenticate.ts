@@ -1,20 +1,24 @@
+import { signatureHeader } from '../../libraries/wire/names.js'
+import type { SignedRequest } from '../attestation/request-signature.js'
 import type { ClientCertificate } from '../certificates/client-certificate.js'
 import type { Clock } from '../clock.js'
 import type { RecordStore } from '../storage/ports.js'
 import type { FindOperatorOfCertificate } from './certificates.js'
+import type { DeviceApprovals } from './device-approval.js'
 import type { OperatorDirectory } from './directory.js'
 import { credentialId } from './operator-record.js'
 import { localOperator, type OperatorIdentity } from './operator.js'
 import { findOperatorToken, type OperatorToken } from './operator-tokens.js'
-import { permissionsOf, type Roles } from './permissions.js'
+import { permissionsOf, type Permission, type Roles } from './permissions.js'
 import { oidcName, rolesOfClaim } from './oidc-roles.js'
 import { sessionCookie, sessionCsrf, type OperatorSession, type OperatorSessions } from './sessions.js'
 import { isOfSite, type FindSite } from './site.js'
 
 /** What a request to the admin listener shows of its sender. */
-export interface OperatorRequest {
-  readonly method: string
-  header(name: string): string | undefined
+export interface OperatorRequest extends SignedRequest {
+  readonly query: { readonly values: ReadonlyMap<string, string> }
+  /** The segments of the path that stand for `{name}` of the route. */
+  readonly path: ReadonlyMap<string, string>
   cookie(name: string): string | undefined
   clientCertificate(): ClientCertificate | undefined
   /** The peer's address, `unix` for a unix socket. */
@@ -23,9 +27,9 @@ export interface OperatorRequest {
 
 /**
  * Finds out which operator sent a request. Undefined: the request has no credential of an operator, or none that is
- * valid now. Throws `Unavailable`.
+ * valid now. `route` is the path of the route, such as `/api/v1/approvals/{id}`. Throws `Unavailable`.
  */
-export type AuthenticateOperator = (request: OperatorRequest) => Promise<OperatorIdentity | undefined>
+export type AuthenticateOperator = (request: OperatorRequest, route: string) => Promise<OperatorIdentity | undefined>
 
 export interface AuthenticationOptions {
   readonly operatorTokens: Pick<RecordStore<OperatorToken>, 'find'>
@@ -38,6 +42,8 @@ export interface AuthenticationOptions {
   readonly sessions: OperatorSessions
   readonly site: FindSite
   readonly certificates: FindOperatorOfCertificate
+  /** Undefined where no device is enrolled. */
+  readonly devices: Pick<DeviceApprovals, 'admit'> | undefined
   /** Roles by the values of a claim, as the configuration in force maps them. */
   readonly claimedRoles: () => Readonly<Record<string, string>>
 }
@@ -51,6 +57,8 @@ const foreign = ['origin', 'sec-fetch-site', 'x-forwarded-for', 'x-forwarded-hos
  */
 export const isLocalProgram = (request: Pick<OperatorRequest, 'address' | 'header'>): boolean =>
   request.address === 'unix' && foreign.every((name) => request.header(name) === undefined)
+
+const ofDevices = ['approvals.read', 'approvals.decide'] as const satisfies readonly Permission[]
 
 /** The name of the scheme is case-insensitive (RFC 9110 §11.1). */
 const bearer = /^bearer +(\S+)$/i
@@ -106,9 +114,26 @@ export const createAuthenticateOperator = (options: AuthenticationOptions): Auth
     return identify(operator.name, operator.roles, { proof: 'certificate', credential: credentialId(credential) })
   }
 
-  return async (request) => {
+  /** The path as it was sent, because its segments are encoded in one way only where devices are admitted. */
+  const pathOf = ({ path }: OperatorRequest, route: string): string =>
+    route.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path.get(name) ?? ''))
+
+  /** A device reads and decides what waits for approval, whatever else its operator may do. */
+  const byDevice = async (request: OperatorRequest, route: string) => {
+    if (request.query.values.size > 0) return undefined
+    const signer = await options.devices?.admit(request, pathOf(request, route))
+    const id = signer?.principal.principalId
+    const found = await options.directory.findBy((own) => own.kind === 'device' && own.principal === id)
+    if (found === undefined || found.operator.disabled) return undefined
+    const { name, roles: names } = found.operator
+    const known = identify(name, names, { proof: 'device', credential: credentialId(found.credential) })
+    return { ...known, permissions: new Set(ofDevices.filter((permission) => known.permissions.has(permission))) }
+  }
+
+  return async (request, route) => {
     const authorization = request.header('authorization')
     if (authorization !== undefined) return byToken(request, authorization)
+    if (request.header(signatureHeader) !== undefined) return byDevice(request, route)
     if (isLocalProgram(request)) return localOperator
     return (await bySession(request)) ?? (await byCertificate(request))
   }

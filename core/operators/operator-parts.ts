@@ -1,4 +1,5 @@
 import type { FindOperatorOfCertificate } from './certificates.js'
+import type { DeviceApprovals } from './device-approval.js'
 import type { OperatorDirectory } from './directory.js'
 import type { OperatorLink } from './links.js'
 import type { OneTimeStore } from '../storage/ports.js'
@@ -11,6 +12,8 @@ import type { FindSite } from './site.js'
 export interface OperatorParts {
   readonly directory: OperatorDirectory
   readonly sessions: OperatorSessions
+  /** Undefined where no device is enrolled. */
+  readonly devices: DeviceApprovals | undefined
   readonly site: FindSite
   readonly certificates: FindOperatorOfCertificate
   readonly claimedRoles: () => Readonly<Record<string, string>>

@@ -17,6 +17,14 @@ export interface OperatorPasskey {
   readonly approved?: CredentialEvidence
 }
 
+/** An attested device of an operator, by the id of its principal. It signs approvals, and opens nothing else. */
+export interface OperatorDevice {
+  readonly kind: 'device'
+  readonly principal: string
+  /** As for a passkey. */
+  readonly approved?: CredentialEvidence
+}
+
 /** The document of `operator.add_credential`, and the signatures over it. */
 export interface CredentialEvidence {
   readonly document: string
@@ -28,7 +36,7 @@ export type OperatorCredential =
   | OperatorPasskey
   | { readonly kind: 'certificate'; readonly subject: CertificateSubject }
   | { readonly kind: 'oidc'; readonly sub: string }
-  | { readonly kind: 'device'; readonly principal: string }
+  | OperatorDevice
 
 /** The record of an operator in the store. One for a name of the configuration adds credentials to it, and may disable it. */
 export interface OperatorRecord {

@@ -5,9 +5,9 @@ import { everyPermission, type Permission } from './permissions.js'
 /**
  * How an operator proved to be one. `local` is a command on the host, or a program that can open the unix socket of
  * the admin listener; `admin_token` is `admin.token` of the configuration; `link` is a one-time link that a command on
- * the host printed.
+ * the host printed; `device` is the signature of an attested device, which only decides what waits for approval.
  */
-export type OperatorProof = 'local' | 'admin_token' | 'token' | 'certificate' | 'oidc' | 'passkey' | 'link'
+export type OperatorProof = 'local' | 'admin_token' | 'token' | 'certificate' | 'oidc' | 'passkey' | 'link' | 'device'
 
 /** An operator who has authenticated, with the permissions in force for this request. */
 export interface OperatorIdentity {

@@ -1,13 +1,16 @@
 import { z } from 'zod'
+import { attestationHeader, signatureHeader } from '../../../libraries/wire/names.js'
 import {
   approve,
   declineApproval,
   listApprovals,
   readApproval,
+  type GivenApproval,
   type ListedApproval,
 } from '../../administration/approvals.js'
 import { isoTime } from '../../clock.js'
-import { defineApiRoute } from '../api-route.js'
+import type { EndpointRequest } from '../../endpoints/message.js'
+import { defineApiRoute, type ApiParts } from '../api-route.js'
 import { listOf, listQuery, readPage } from '../lists.js'
 import { Problem, unlessRefused } from '../problem.js'
 
@@ -36,6 +39,25 @@ const show = (approval: ListedApproval): z.output<typeof shownApproval> => {
       note,
     },
   }
+}
+
+/** The request itself is the approval. The guard has admitted its sender. */
+const signedByDevice = (request: EndpointRequest): GivenApproval['signed'] => ({
+  device: {
+    attestation: request.header(attestationHeader) ?? '',
+    signature: request.header(signatureHeader) ?? '',
+    body: request.body?.toString() ?? '',
+  },
+})
+
+const signedByPasskey = (
+  { operators }: ApiParts,
+  request: EndpointRequest,
+  { assertion }: { readonly assertion?: string | undefined },
+): GivenApproval['signed'] => {
+  const site = operators.site(request)
+  if (site === undefined) throw new Problem(409, 'no_site', 'The request came under an address that has no passkeys.')
+  return { site, answer: assertion ?? '' }
 }
 
 const tag = 'Approvals'
@@ -77,17 +99,22 @@ export const approvalRoutes = [
   defineApiRoute(
     {
       ...{ path: `${path}/approve`, method: 'POST', permission: 'approvals.decide', operation: 'approve', tag },
-      summary: 'Approves with a passkey, whose challenge is the digest. The last approval carries the action out.',
+      summary:
+        'Approves with a passkey, whose challenge is the digest, or by a request that an attested device has signed. The last approval carries the action out.',
       body: z.strictObject({
-        assertion: z.string().max(16_384).describe('An `AuthenticationResponseJSON` as text.'),
+        assertion: z.string().max(16_384).optional().describe('Of a passkey: an `AuthenticationResponseJSON` as text.'),
+        digest: z
+          .string()
+          .max(64)
+          .optional()
+          .describe('Of a device: the digest. The request has `X-Attestation` and `X-Signature`, which cover it.'),
       }),
       output: z.object({ id: z.string(), state, missing: z.int(), note: z.string().optional() }),
     },
     async ({ parts, by, operator, body, path: at, request }) => {
-      const site = parts.operators.site(request)
-      if (site === undefined)
-        throw new Problem(409, 'no_site', 'The request came under an address that has no passkeys.')
-      return { data: unlessRefused(await approve(parts, by, { id: at('id'), operator, site, answer: body.assertion })) }
+      const { devices } = parts.operators
+      const signed = operator.proof === 'device' ? signedByDevice(request) : signedByPasskey(parts, request, body)
+      return { data: unlessRefused(await approve(parts, by, { id: at('id'), operator, signed, devices })) }
     },
   ),
   defineApiRoute(

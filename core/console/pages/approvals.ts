@@ -83,7 +83,9 @@ export const approvalPages = [
       const site = parts.operators.site(request)
       if (site === undefined)
         throw new Problem(409, 'no_site', 'The request came under an address that has no passkeys.')
-      const { state } = unlessRefused(await approve(parts, by, { id: path('id'), operator, site, answer }))
+      const { devices } = parts.operators
+      const given = { id: path('id'), operator, signed: { site, answer }, devices }
+      const { state } = unlessRefused(await approve(parts, by, given))
       return { to: `/approvals/${path('id')}`, notice: `approval_${state}` }
     },
   ),
