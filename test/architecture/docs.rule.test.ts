@@ -9,6 +9,7 @@ import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { packageRoot } from '../../core/package-root.js'
 import { loadPages } from '../../core/host/load-pages.js'
+import { generateAdminReference } from '../support/admin-reference.js'
 import { codeBlock, readDocument } from '../support/document.js'
 import { folderWith } from '../support/server/config-files.js'
 
@@ -204,6 +205,10 @@ it('docs/configuration-reference.md names every key of the file, and no other', 
   const items = [...readDocument('docs/configuration-reference.md').matchAll(/^- `([^`]+)` \(.+\): \S/gm)]
   const documented = new Set(items.map(([, key = '']) => key))
   expect([...documented].toSorted()).toEqual([...new Set(keysOf(schema))].toSorted())
+})
+
+it('docs/admin-api-reference.md is up to date (npm run schema)', async () => {
+  expect(readDocument('docs/admin-api-reference.md')).toBe(await generateAdminReference())
 })
 
 describe('docs/clients.md', () => {
