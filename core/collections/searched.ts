@@ -46,7 +46,7 @@ export const indexForSearch = async (records: StorageBackend): Promise<number> =
     for (let after: string | undefined; ;) {
       const page = await store.list(after, pageSize)
       const found = page.flatMap(({ record }) => searchable(record) ?? [])
-      await Promise.all(found.map((one) => completeEntries(entries, kind, one)))
+      await completeEntries(entries, kind, found)
       count += found.length
       after = page.at(-1)?.id
       if (after === undefined) break

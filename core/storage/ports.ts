@@ -129,6 +129,8 @@ export type RecordDecision<T, Result> = (
 export interface RecordStore<T> extends RecordLookup<T> {
   /** Like `CounterStore.update`, for a record. Durable when it resolves. */
   update<Result>(id: string, decide: RecordDecision<T, Result>): Promise<Result>
+  /** Like many calls of `put` in few steps: those before a failure may be stored. Absent: `put` is called. */
+  putAll?(all: readonly { readonly id: string; readonly record: T; readonly ttlSeconds?: number }[]): Promise<void>
   /** At most `limit` records in the order of ids, starting after `after`. */
   list(after: string | undefined, limit: number): Promise<readonly { readonly id: string; readonly record: T }[]>
 }

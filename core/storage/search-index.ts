@@ -44,33 +44,78 @@ export const firstWith = (words: readonly string[], beginning: string): string |
     .filter((word) => word.startsWith(encode(beginning)))
     .toSorted()[0]
 
+type NewEntry = Parameters<NonNullable<RecordStore<SearchEntry>['putAll']>>[0][number]
+
+/** Single writes at the same time, to a store that cannot write many in one step. */
+const lanes = 64
+
+const putAll = async (entries: RecordStore<SearchEntry>, all: readonly NewEntry[]): Promise<void> => {
+  if (entries.putAll !== undefined) return entries.putAll(all)
+  const waiting = all.values()
+  const lane = async (): Promise<void> => {
+    for (const { id, record, ttlSeconds } of waiting)
+      await entries.put(id, record, ttlSeconds === undefined ? {} : { ttlSeconds })
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+}
+
+/** Writes entries, those of all records that are written at the same time in one step. Throws `Unavailable`. */
+type EntryWriter = (entries: readonly NewEntry[]) => Promise<void>
+
+const createEntryWriter = (entries: RecordStore<SearchEntry>): EntryWriter => {
+  let gathered: NewEntry[] = []
+  let writing: Promise<void> | undefined
+  const writeGathered = async (): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve))
+    const all = gathered
+    gathered = []
+    writing = undefined
+    await putAll(entries, all)
+  }
+  return (added) => {
+    for (const one of added) gathered.push(one)
+    return (writing ??= writeGathered())
+  }
+}
+
 interface IndexedCollection<T> {
   readonly store: RecordStore<T>
   readonly entries: RecordStore<SearchEntry>
+  readonly write: EntryWriter
   readonly kind: SearchKind
   readonly searchable: (record: T) => Searchable | undefined
   readonly clock: Clock
 }
 
+const entriesOf = (kind: SearchKind, { of, words }: Searchable, ttlSeconds?: number): NewEntry[] =>
+  words.map((word) => ({
+    id: entryId(kind, word, of),
+    record: { of },
+    ...(ttlSeconds !== undefined && { ttlSeconds }),
+  }))
+
 /** Writes the entries of a record. Throws `Unavailable`. */
 const writeEntries = async (
-  { entries, kind }: Pick<IndexedCollection<never>, 'entries' | 'kind'>,
+  { write, kind }: Pick<IndexedCollection<never>, 'write' | 'kind'>,
   found: Searchable | undefined,
   ttlSeconds: number | undefined,
 ): Promise<void> => {
-  if (found === undefined) return
-  const { of, words } = found
-  const options = ttlSeconds === undefined ? {} : { ttlSeconds }
-  await Promise.all(words.map((word) => entries.put(entryId(kind, word, of), { of }, options)))
+  if (found !== undefined && found.words.length > 0) await write(entriesOf(kind, found, ttlSeconds))
 }
 
-/** Adds the entries that a record lacks, for records that were written without. Throws `Unavailable`. */
+/** Adds the entries that records lack, for records that were written without. Throws `Unavailable`. */
 export const completeEntries = async (
   entries: RecordStore<SearchEntry>,
   kind: SearchKind,
-  { of, words }: Searchable,
+  records: readonly Searchable[],
 ): Promise<void> => {
-  await Promise.all(words.map((word) => entries.put(entryId(kind, word, of), { of }, { onlyIfAbsent: true })))
+  const missing: NewEntry[] = []
+  for (const record of records) {
+    const all = entriesOf(kind, record)
+    const known = await Promise.all(all.map(({ id }) => entries.find(id)))
+    missing.push(...all.filter((_, index) => known[index] === undefined))
+  }
+  if (missing.length > 0) await putAll(entries, missing)
 }
 
 /** A search ignores what an entry is not right about, so nothing depends on this. */
@@ -152,13 +197,14 @@ export const withSearchIndex = (
   clock: Clock,
 ): StorageBackend => {
   const entries = backend.records<SearchEntry>(searchIndexName)
+  const write = createEntryWriter(entries)
   return {
     records<T>(name: string): RecordStore<T> {
       const store = backend.records<T>(name)
       const found = searched.get(name)
       if (found === undefined) return store
       const searchable = found.searchable as (record: T) => Searchable | undefined
-      return indexedCollection({ store, entries, kind: found.kind, searchable, clock })
+      return indexedCollection({ store, entries, write, kind: found.kind, searchable, clock })
     },
     oneTime: (name) => backend.oneTime(name),
     replayGuard: (name) => backend.replayGuard(name),

@@ -10,6 +10,7 @@ import { sizeOf, type Tables } from './tables.js'
 export interface Environment extends Tables {
   readonly committer: Committer
   readonly disk: DiskRoom
+  readonly isFull: () => boolean
   /** Clears slots of dead readers, whose snapshots would prevent the reuse of old pages. */
   readerCheck(): void
   release(): Promise<void>
@@ -64,6 +65,7 @@ const openShared = (path: string, maxBytes: number): Shared => {
     ...tables,
     committer: createCommitter(tables, isFull, disk),
     disk,
+    isFull,
     readerCheck: () => void root.readerCheck(),
     release,
   }

@@ -14,6 +14,15 @@ export const createRecordStore = <T>(table: Table, name: string): RecordStore<T>
         ? { result: false }
         : { result: true, write: envelope(record, ttlSeconds === undefined ? undefined : now + ttlSeconds * 1000) },
     ),
+  putAll: async (records) => {
+    const expiry = (ttlSeconds?: number) => (ttlSeconds === undefined ? undefined : table.now() + ttlSeconds * 1000)
+    await table.replaceAll(
+      records.map(({ id, record, ttlSeconds }) => ({
+        key: newRecordKey(name, id),
+        envelope: envelope(record, expiry(ttlSeconds)),
+      })),
+    )
+  },
   remove: async (id) => {
     const key = recordKey(name, id)
     if (key === undefined) return false

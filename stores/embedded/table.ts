@@ -1,4 +1,5 @@
 import { Unavailable, type Clock } from '../../core/api/storage.js'
+import { writeInBulk, type Replacement } from './bulk-write.js'
 import type { Decision } from './committer.js'
 import type { Environment } from './environment.js'
 import { decodeEnvelope, isLive, type Envelope } from './envelope.js'
@@ -26,6 +27,8 @@ export interface Table {
     /** Accepted even when the store is full, for writes that are unsafe to refuse, such as revocations. */
     essential?: 'essential',
   ): Promise<R>
+  /** Writes records whatever is there, in as few transactions as possible. All are on disk when it resolves. */
+  replaceAll(rows: readonly Replacement[]): Promise<void>
 }
 
 export interface OpenTable extends Table {
@@ -61,6 +64,17 @@ export const createTable = (environment: Environment, clock: Clock, component: s
     return orUnavailable(component, read)
   }
 
+  const writing = async <R>(write: () => Promise<R>): Promise<R> => {
+    checkOpen()
+    const change = write()
+    inFlight.add(change)
+    try {
+      return await change
+    } finally {
+      inFlight.delete(change)
+    }
+  }
+
   return {
     now: clock,
     find: (key) =>
@@ -79,16 +93,11 @@ export const createTable = (environment: Environment, clock: Clock, component: s
         refresh(environment)
         return listLive(environment, start, end, limit, clock())
       }),
-    update: async (key, decide, essential) => {
-      checkOpen()
-      const change = environment.committer.submit({ key, clock, component, decide, essential: essential !== undefined })
-      inFlight.add(change)
-      try {
-        return await change
-      } finally {
-        inFlight.delete(change)
-      }
-    },
+    update: (key, decide, essential) =>
+      writing(() =>
+        environment.committer.submit({ key, clock, component, decide, essential: essential !== undefined }),
+      ),
+    replaceAll: (rows) => writing(() => writeInBulk(environment, component, rows)),
     close: async () => {
       closed = true
       await Promise.allSettled(inFlight)

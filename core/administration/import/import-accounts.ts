@@ -42,7 +42,7 @@ export interface Imported {
 }
 
 /** Accounts that are written at the same time. Each is several records and entries of indexes, and a store has room for so many. */
-const batchSize = 200
+const batchSize = 500
 
 type Outcome = 'imported' | 'existing' | { readonly reason: string }
 
