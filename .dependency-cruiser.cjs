@@ -130,6 +130,7 @@ module.exports = {
       [
         '^core/(administration|admin-api|key-ceremony|host|demo|collections|checks|workers|operate|operators|modules|interaction|attestation|totp)/',
         '^config/',
+        '^libraries/admin/',
         observe,
         oauth,
         jose,
@@ -275,9 +276,9 @@ module.exports = {
     ),
     forbid(
       'core-shares-the-wire-alone',
-      { path: '^core/', pathNot: '^core/demo/' },
+      { path: '^core/', pathNot: '^core/(demo|cli/remote)/' },
       { path: '^libraries/(?!wire/)' },
-      'The server knows what is on the wire, not what devices and verifiers install.',
+      'The server knows what is on the wire, not what devices and verifiers install; the command line is a client of the admin API.',
     ),
     forbid(
       'wire-imports-nothing',

@@ -19,8 +19,8 @@ export const personSources = ['configuration', 'store', 'external'] as const
 
 export const shownPerson = z
   .object({
-    sub: z.string(),
     username: z.string().optional(),
+    sub: z.string(),
     source: z.enum(personSources).describe('Where the account is kept; `external`: an external service has it.'),
     method: z.string().optional().describe('The sign-in method of an external account.'),
     disabled: z.boolean(),

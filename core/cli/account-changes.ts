@@ -1,23 +1,18 @@
 import type { Config } from '../../config/schema.js'
-import {
-  findUpdateFault,
-  removeAccount,
-  setAccountDisabled,
-  setPassword,
-  updateAccount,
-  type ChangedAccount,
-} from '../administration/account-changes.js'
+import { findUpdateFault, removeAccount, setPassword, type ChangedAccount } from '../administration/account-changes.js'
 import { findConfiguredAccount } from '../administration/accounts.js'
 import { isRefusal } from '../administration/administration.js'
-import type { FactorsAfter } from '../administration/factors.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import type { JsonObject } from '../json.js'
+import { describeFactorsAfter } from '../admin-api/people-documents.js'
 import { factorsInJson, printFactorsAfter } from './account-factors.js'
 import { alreadyConfigured, printClaimWarnings, usernameTaken, type AccountOptions } from './accounts.js'
 import { administer, readDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
 import { askPassword, readPassword } from './password.js'
+import { openPeople } from './open-people.js'
+import type { ShownFactorsAfter } from './people-administration.js'
 import { counted, whoOf, type WhoOptions } from './person.js'
 
 const refusals = {
@@ -59,7 +54,13 @@ export const setPasswordOf = async (username: string, options: SetPasswordOption
   const changed = await administer(config, (administration, by) => setPassword(administration, by, input))
   if (isRefusal(changed))
     throw new CommandFailed(changed.refused === 'invalid' ? changed.reason : refusals[changed.refused])
-  report(`Changed the password of ${username}`, changed, 'password_changed', options, changed.factors)
+  report(
+    `Changed the password of ${username}`,
+    changed,
+    'password_changed',
+    options,
+    describeFactorsAfter(changed.factors),
+  )
 }
 
 const demandChangeable = (config: Config, username: string): void => {
@@ -68,13 +69,11 @@ const demandChangeable = (config: Config, username: string): void => {
 
 /** Implements `signet accounts disable` and `enable`. */
 export const setDisabledOf = async (username: string, disabled: boolean, options: AccountOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const changed = await administer(config, (administration, by) =>
-    setAccountDisabled(administration, by, { username, disabled }),
-  )
+  const people = await openPeople(options)
+  const changed = await people.setDisabled(username, disabled)
   if (isRefusal(changed)) throw new CommandFailed(refusals[changed.refused])
   const [sentence, state] = disabled ? [`Disabled ${username}`, 'disabled'] : [`Enabled ${username}`, 'enabled']
-  report(sentence, changed, state, options, changed.factors)
+  report(sentence, changed, state, options, changed)
 }
 
 export interface UpdateAccountOptions extends AccountOptions {
@@ -98,10 +97,8 @@ export const updateAccountOf = async (username: string, options: UpdateAccountOp
   const update = { claims, unset, ...(next !== undefined && { username: next }) }
   const fault = findUpdateFault(update)
   if (fault !== undefined) throw new CommandFailed(notUpdated[fault])
-  const config = await readDeployment(options)
-  const changed = await administer(config, (administration, by) =>
-    updateAccount(administration, by, { username, update }),
-  )
+  const people = await openPeople(options)
+  const changed = await people.update(username, update)
   if (isRefusal(changed))
     throw new CommandFailed(changed.refused === 'invalid' ? changed.reason : notUpdated[changed.refused])
   printClaimWarnings(changed.warnings)
@@ -113,7 +110,7 @@ const report = (
   { username, sub }: ChangedAccount,
   state: string,
   { json }: AccountOptions,
-  after?: FactorsAfter,
+  after?: ShownFactorsAfter,
 ): void => {
   if (json) return printJson({ username, sub, state, ...(after && factorsInJson(after)) })
   print(sentence)

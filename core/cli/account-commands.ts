@@ -3,7 +3,7 @@ import { longestLink } from '../interaction/recovery/recovery-links.js'
 import type { JsonObject } from '../json.js'
 import type { SetPasswordOptions, UpdateAccountOptions } from './account-changes.js'
 import type { AccountOptions, AddAccountOptions, ListAccountsOptions } from './accounts.js'
-import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
+import { addTarget, collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
 import type { ImportOptions } from './import/import-accounts.js'
 import { importFormats } from './import/formats.js'
 import type { WhoOptions } from './person.js'
@@ -12,11 +12,9 @@ import type { RecoverOptions } from './recover.js'
 
 /** Adds the commands for accounts. */
 export const addAccountCommands = (accounts: Command): void => {
-  accounts
-    .command('list')
+  addTarget(accounts.command('list'))
     .description('list all accounts, of the configuration, of the store and of people who sign in elsewhere')
     .option('--method <id>', 'only people whom this sign-in method brings')
-    .addOption(configOption())
     .addOption(jsonOption())
     .addOption(wideOption())
     .action(async (options: ListAccountsOptions) => (await import('./accounts.js')).printAccounts(options))
@@ -49,41 +47,42 @@ export const addAccountCommands = (accounts: Command): void => {
     .action(async (file: string, options: ImportOptions) =>
       (await import('./import/import-accounts.js')).importAccountsFrom(file, options),
     )
-  accounts
-    .command('export')
+  addTarget(accounts.command('export'))
     .description('print everything that is stored of a person, without secrets')
     .requiredOption('--subject <sub>', 'the subject of the person')
-    .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: CopyOptions) => (await import('./person-copy.js')).printCopy(options))
   oneAccount(accounts, 'set-password', 'change a password; sessions and tokens of the old one end at once')
+    .addOption(configOption())
     .option('--password-stdin', 'read the password from standard input')
     .option('--factors', 'remove passkeys, the authenticator app and recovery codes, too; default: print what remains')
     .action(async (username: string, options: SetPasswordOptions) =>
       (await import('./account-changes.js')).setPasswordOf(username, options),
     )
-  oneAccount(accounts, 'update', 'change claims or the username of an account in the store; it ends nothing')
+  addTarget(oneAccount(accounts, 'update', 'change claims or the username of an account in the store; it ends nothing'))
     .option('--claim <name=value>', 'set a claim, as JSON or text; may be repeated', collectClaim)
     .option('--unset <name>', 'remove a claim; may be repeated', collect)
     .option('--username <username>', 'the new username')
     .action(async (username: string, options: UpdateAccountOptions) =>
       (await import('./account-changes.js')).updateAccountOf(username, options),
     )
-  oneAccount(accounts, 'disable', 'disable sign-in with an account; its sessions and tokens end at once').action(
-    async (username: string, options: AccountOptions) =>
-      (await import('./account-changes.js')).setDisabledOf(username, true, options),
+  addTarget(
+    oneAccount(accounts, 'disable', 'disable sign-in with an account; its sessions and tokens end at once'),
+  ).action(async (username: string, options: AccountOptions) =>
+    (await import('./account-changes.js')).setDisabledOf(username, true, options),
   )
-  oneAccount(accounts, 'enable', 'enable a disabled account; the person has to sign in again').action(
+  addTarget(oneAccount(accounts, 'enable', 'enable a disabled account; the person has to sign in again')).action(
     async (username: string, options: AccountOptions) =>
       (await import('./account-changes.js')).setDisabledOf(username, false, options),
   )
-  ofAccountOrPerson(
+  withSub(
     accounts
       .command('remove')
       .description(
         'remove an account of the store, or of somebody who signs in elsewhere: sessions, tokens and factors end with it',
       )
-      .argument('[username]'),
+      .argument('[username]')
+      .addOption(configOption()),
   ).action(async (username: string | undefined, options: WhoOptions, command: Command) =>
     (await import('./account-changes.js')).removeWhom(nameOne(username, options, command)),
   )
@@ -127,11 +126,10 @@ const parseLinkDuration = (written: string): number => {
   return seconds
 }
 
-const ofAccountOrPerson = (command: Command): Command =>
-  command
-    .option('--sub <sub>', 'the subject of a person, instead of a username')
-    .addOption(configOption())
-    .addOption(jsonOption())
+const withSub = (command: Command): Command =>
+  command.option('--sub <sub>', 'the subject of a person, instead of a username').addOption(jsonOption())
+
+const ofAccountOrPerson = (command: Command): Command => addTarget(withSub(command))
 
 const nameOne = <Options extends WhoOptions>(
   username: string | undefined,
@@ -143,12 +141,7 @@ const nameOne = <Options extends WhoOptions>(
 }
 
 const oneAccount = (accounts: Command, name: string, description: string): Command =>
-  accounts
-    .command(name)
-    .description(description)
-    .argument('<username>')
-    .addOption(configOption())
-    .addOption(jsonOption())
+  accounts.command(name).description(description).argument('<username>').addOption(jsonOption())
 
 /** Reads `name=value`. The value is JSON if it parses as JSON, and otherwise text. */
 const collectClaim = (written: string, before: JsonObject = {}): JsonObject => {

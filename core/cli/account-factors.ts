@@ -1,53 +1,44 @@
 import { isRefusal } from '../administration/administration.js'
-import { listFactors, removeFactor, type FactorsAfter, type ListedFactor } from '../administration/factors.js'
-import { isoTime } from '../clock.js'
-import { administer, readDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
+import { openPeople } from './open-people.js'
+import type { ShownFactor, ShownFactorsAfter } from './people-administration.js'
 import { counted, noSuchPerson, whoOf, type WhoOptions } from './person.js'
 import { printList } from './table.js'
 
-/** Describes a factor as commands print it. */
-const describeFactor = ({ id, kind, name, backedUp, left, createdAt, lastUsedAt }: ListedFactor) => ({
-  id,
-  kind,
-  ...(name !== undefined && { name }),
-  ...(backedUp !== undefined && { backed_up: backedUp }),
-  ...(left !== undefined && { left }),
-  created_at: isoTime(createdAt * 1000),
-  ...(lastUsedAt !== undefined && { last_used_at: isoTime(lastUsedAt * 1000) }),
-})
-
-const detailOf = ({ name, left }: ListedFactor): string => name ?? (left === undefined ? '' : `${String(left)} left`)
+const detailOf = ({ name, left }: ShownFactor): string => name ?? (left === undefined ? '' : `${String(left)} left`)
 
 /** Implements `signet accounts factors`. The audit log records who looks at the factors that protect a person. */
 export const printFactors = async (options: WhoOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const factors = await administer(config, (administration, by) => listFactors(administration, by, whoOf(options)))
+  const people = await openPeople(options)
+  const factors = await people.listFactors(whoOf(options))
   if (isRefusal(factors)) throw noSuchPerson()
-  if (options.json) return printJson(factors.map(describeFactor))
+  if (options.json) return printJson(factors)
   printFactorList(factors)
 }
 
-const printFactorList = (factors: readonly ListedFactor[]): void =>
+const printFactorList = (factors: readonly ShownFactor[]): void =>
   printList(
     'factors',
     ['ID', 'NAME', 'CREATED', 'LAST USED'],
     factors.map((factor) => {
-      const { id, created_at: created, last_used_at: used = '' } = describeFactor(factor)
+      const { id, created_at: created, last_used_at: used = '' } = factor
       return [id, detailOf(factor), created, used]
     }),
   )
 
 /** Describes what happened to the factors of a person, for `--json`. */
-export const factorsInJson = ({ state, factors, approvals, method }: FactorsAfter) => ({
-  [state === 'removed' ? 'factors_removed' : 'factors_kept']: factors.map(describeFactor),
+export const factorsInJson = ({ factors_state: state, factors, approvals, method }: ShownFactorsAfter) => ({
+  [state === 'removed' ? 'factors_removed' : 'factors_kept']: factors,
   [state === 'removed' ? 'approvals_ended' : 'approvals_waiting']: approvals,
   ...(method !== undefined && { signs_in_by: method }),
 })
 
 /** Prints what a person can still sign in with, and how to end it. `how` is the command that removes all of it. */
-export const printFactorsAfter = ({ state, factors, approvals, method }: FactorsAfter, how: string): void => {
+export const printFactorsAfter = (
+  { factors_state: state, factors, approvals, method }: ShownFactorsAfter,
+  how: string,
+): void => {
   if (factors.length > 0) {
     print(
       state === 'removed'
@@ -68,14 +59,12 @@ export const printFactorsAfter = ({ state, factors, approvals, method }: Factors
 
 /** Implements `signet accounts remove-factor`. */
 export const removeFactorFrom = async (factor: string, options: WhoOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const removed = await administer(config, (administration, by) =>
-    removeFactor(administration, by, { who: whoOf(options), factor }),
-  )
+  const people = await openPeople(options)
+  const removed = await people.removeFactor(whoOf(options), factor)
   if (isRefusal(removed)) {
     if (removed.refused === 'unknown') throw noSuchPerson()
     throw new CommandFailed('There is no such factor: `signet accounts factors` lists their ids.')
   }
-  if (options.json) return printJson({ ...describeFactor(removed), state: 'removed' })
+  if (options.json) return printJson({ ...removed, state: 'removed' })
   print(`Removed ${factor}`)
 }

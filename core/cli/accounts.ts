@@ -1,13 +1,13 @@
 import { addAccount, isConfiguredAccount, type ClaimWarning } from '../administration/account-changes.js'
-import { findPerson, listAccounts, type FoundPerson } from '../administration/accounts.js'
 import { isRefusal } from '../administration/administration.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import type { JsonObject } from '../json.js'
 import { describeState } from './clients.js'
-import { administer, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import { administer, readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printError, printJson, printYaml } from './output.js'
 import { askPassword, readPassword } from './password.js'
+import { openPeople } from './open-people.js'
 import { noSuchPerson, whoOf, type WhoOptions } from './person.js'
 import { printList } from './table.js'
 
@@ -21,9 +21,8 @@ export interface ListAccountsOptions extends AccountOptions {
 
 /** Implements `signet accounts list`. */
 export const printAccounts = async ({ method, ...options }: ListAccountsOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const people = await withStores(config, (stores) => listAccounts({ config, stores }, { method }))
-  const rows = people.map(describe)
+  const people = await openPeople(options)
+  const rows = await people.list({ method })
   if (options.json) return printJson(rows)
   printList(
     'accounts',
@@ -31,7 +30,7 @@ export const printAccounts = async ({ method, ...options }: ListAccountsOptions)
     rows.map((row) => [
       row.username ?? '',
       row.sub,
-      row.method === undefined ? String(row.source) : `external (${row.method})`,
+      row.method === undefined ? row.source : `external (${row.method})`,
       describeState(row),
       Object.keys(row.claims).join(' '),
     ]),
@@ -40,20 +39,13 @@ export const printAccounts = async ({ method, ...options }: ListAccountsOptions)
 
 /** Implements `signet accounts show`. */
 export const printAccount = async (options: WhoOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const person = await withStores(config, (stores) => findPerson({ config, stores }, whoOf(options)))
-  if (isRefusal(person)) throw noSuchPerson()
-  if (person.source === undefined) throw new CommandFailed('There is no such account.')
-  if (options.json) printJson(describe(person))
-  else printYaml(describe(person))
+  const people = await openPeople(options)
+  const person = await people.find(whoOf(options))
+  if (isRefusal(person))
+    throw options.sub === undefined ? noSuchPerson() : new CommandFailed('There is no such account.')
+  if (options.json) printJson(person)
+  else printYaml(person)
 }
-
-const describe = ({ sub, username, source, method, claims, disabled = false }: FoundPerson) => ({
-  ...(username !== undefined && { username }),
-  ...{ sub, source },
-  ...(method !== undefined && { method }),
-  ...{ disabled, claims },
-})
 
 /** Warns about claims that no client receives. */
 export const printClaimWarnings = (warnings: readonly ClaimWarning[]): void => {

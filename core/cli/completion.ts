@@ -16,7 +16,7 @@ export const createCompletion = (shell: Shell, program: Command): string => scri
 const describe = (command: Command, path = ''): readonly CompletedCommand[] => {
   const commands = command.commands.map((one) => ({ name: one.name(), description: one.description() }))
   const help = { name: '--help', short: '-h', description: 'print help', value: 'none' } as const
-  const options = [...command.options.map(describeOption), help]
+  const options = [...command.options.filter(({ hidden }) => !hidden).map(describeOption), help]
   const [argument] = command.registeredArguments
   const takesFile = argument !== undefined && /^(files?|folder)$/.test(argument.name())
   return [

@@ -1,21 +1,14 @@
 import { isRefusal } from '../administration/administration.js'
-import { listConsents, revokeConsents as revokeConsentsOf } from '../administration/consents.js'
-import { administer, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
+import { openPeople } from './open-people.js'
 import { counted, type ClientOfPersonOptions, type PersonOptions } from './person.js'
 import { printList } from './table.js'
 
 /** Implements `signet consents list`. */
 export const printConsents = async (options: PersonOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => listConsents({ config, stores, clock: Date.now }, options.sub))
-  const shown = found.map(({ clientId, scope, claims, resource }) => ({
-    client_id: clientId,
-    scope: scope.join(' '),
-    claims,
-    resource,
-  }))
+  const people = await openPeople(options)
+  const shown = await people.listConsents(options.sub)
   if (options.json) return printJson(shown)
   printList(
     'consents of this person',
@@ -27,12 +20,9 @@ export const printConsents = async (options: PersonOptions): Promise<void> => {
 /** Implements `signet consents revoke`. */
 export const revokeConsents = async (options: ClientOfPersonOptions): Promise<void> => {
   const { sub, client: client_id } = options
-  const config = await readDeployment(options)
-  const revoked = await administer(config, (administration, by) =>
-    revokeConsentsOf(administration, by, { sub, client_id }),
-  )
-  if (isRefusal(revoked)) throw new CommandFailed('There is no such consent.')
-  const { clients } = revoked
+  const people = await openPeople(options)
+  const clients = await people.revokeConsents(sub, client_id)
+  if (isRefusal(clients)) throw new CommandFailed('There is no such consent.')
   if (options.json) return printJson({ sub, clients })
   print(`Revoked ${counted(clients.length, 'consent')}`)
 }

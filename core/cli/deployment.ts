@@ -20,6 +20,8 @@ export const demoConfigFile = join(packageRoot, 'config', 'default.yaml')
 /** Every command of a deployment has these options. */
 export interface DeploymentOptions {
   readonly config: string
+  /** The service that the command works on, in the place of the stores of a configuration: a URL or a socket. */
+  readonly admin?: string
 }
 
 /** Reads the configuration. Throws `ConfigurationError`. */

@@ -104,7 +104,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     `accounts update alice --claim groups='["audit"]' --config my.yaml`,
     'accounts update alice --username alice.adams --unset phone_number --config my.yaml',
   ],
-  'accounts show': ['accounts show alice --config my.yaml'],
+  'accounts show': [
+    'accounts show alice --config my.yaml',
+    'accounts show alice --admin https://admin.idp.bank.example',
+  ],
   'accounts add': [
     'accounts add alice --claim name="Alice Example" --claim email=alice@example.com --config my.yaml',
     'accounts add alice --password-stdin --config my.yaml < password',
@@ -142,7 +145,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'consents revoke': ['consents revoke --sub 248289761001 --client shop --config my.yaml'],
   'people find': ['people find --client shop --sub 5fVqyzGEyIJ5SCR9gBIaZ0aWXv1B2x1kjqg4wJz2E2Y --config my.yaml'],
   'people subject': ['people subject --client shop --sub 248289761001 --config my.yaml'],
-  'people end': ['people end --sub 248289761001 --config my.yaml'],
+  'people end': [
+    'people end --sub 248289761001 --config my.yaml',
+    'people end --sub 248289761001 --admin https://admin.idp.bank.example',
+  ],
   'people erase': ['people erase --sub 248289761001 --config my.yaml'],
   'principals issue': [
     'principals issue alice/phone-1 --kind totp --config my.yaml',

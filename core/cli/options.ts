@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { principalTypes } from '../attestation/ports.js'
-import { setVerbose } from './failure.js'
+import { CommandFailed, setVerbose } from './failure.js'
 import { printError } from './output.js'
 import { setWide } from './table.js'
 
@@ -33,6 +33,44 @@ export const configOption = (): Option => new ConfigOption('the configuration', 
 /** Returns the option for a configuration that a command can do without. `description` says what it does then. */
 export const optionalConfig = (description: string): Option => new ConfigOption(description, false)
 
+/** The option of commands that can work through the admin API of a service. */
+class AdminOption extends Option {
+  constructor() {
+    super('--admin <url>', 'a running service instead: the URL of its admin listener, or the path of its socket')
+    this.env('SIGNET_ADMIN_URL')
+  }
+}
+
+/** Lets every other command that needs a configuration say that a service cannot do what it does. */
+export const refuseServices = (command: Command): void => {
+  const [config, admin] = [findConfigOption(command), command.options.some((one) => one instanceof AdminOption)]
+  if (config?.isRequired && !admin) command.addOption(new Option('--admin <url>').hideHelp())
+  for (const inner of command.commands) refuseServices(inner)
+}
+
+/** Says that only the stores can do what was asked. */
+export const storesOnly = (): CommandFailed =>
+  new CommandFailed('This works on the stores alone: run the command on a host of the service, with --config.')
+
+/** Adds the options that say what a command works on: the stores of a configuration, or a running service. */
+export const addTarget = (command: Command): Command => command.addOption(configOption()).addOption(new AdminOption())
+
+/**
+ * Removes the value of the option that does not count. What the command line says counts before what the environment
+ * does, and a service before a configuration. Refuses a command line that names both.
+ */
+const chooseTarget = (command: Command): void => {
+  const [admin, config] = [command.getOptionValueSource('admin'), command.getOptionValueSource('config')]
+  if (admin === 'cli' && config === 'cli') command.error('error: give --admin or --config')
+  const url = String(command.getOptionValue('admin') ?? '')
+  if (url === '' || config === 'cli') {
+    if (admin === 'cli') command.error('error: --admin is empty')
+    return void command.setOptionValue('admin', undefined)
+  }
+  if (admin === 'env') printError(`service: ${url} (SIGNET_ADMIN_URL)`)
+  command.setOptionValue('config', undefined)
+}
+
 const findConfigOption = (command: Command): ConfigOption | undefined =>
   command.options.find((one) => one instanceof ConfigOption)
 
@@ -60,7 +98,11 @@ export const applyOptions = (command: Command): void => {
   const { wide, verbose } = command.opts<{ readonly wide?: true; readonly verbose?: true }>()
   setWide(wide === true)
   setVerbose(verbose === true)
-  if (findConfigOption(command)?.isRequired) requireConfig(command)
+  const canUseService = command.options.some((one) => one instanceof AdminOption)
+  if (canUseService) chooseTarget(command)
+  const isOfService = command.getOptionValue('admin') !== undefined
+  if (isOfService && !canUseService) throw storesOnly()
+  if (findConfigOption(command)?.isRequired && !isOfService) requireConfig(command)
 }
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON')

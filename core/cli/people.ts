@@ -1,10 +1,8 @@
-import { endPerson as endAllOf } from '../administration/people.js'
 import { isRefusal } from '../administration/administration.js'
-import { erasePerson as eraseAllOf } from '../administration/person-erasure.js'
 import { factorsInJson, printFactorsAfter } from './account-factors.js'
-import { administer, readDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
+import { openPeople } from './open-people.js'
 import { counted, type PersonOptions } from './person.js'
 
 export interface EndPersonOptions extends PersonOptions {
@@ -15,16 +13,13 @@ export interface EndPersonOptions extends PersonOptions {
 /** Implements `signet people end`. */
 export const endPerson = async (options: EndPersonOptions): Promise<void> => {
   const { sub, factors: removeFactors } = options
-  const config = await readDeployment(options)
-  const { isKnown, factors, ...ended } = await administer(config, (administration, by) =>
-    endAllOf(administration, by, { sub, removeFactors }),
-  )
-  if (!isKnown)
+  const people = await openPeople(options)
+  const { known, sessions, grants, consents, ...after } = await people.end(sub, removeFactors)
+  if (!known)
     throw new CommandFailed('This subject is unknown. Sessions and grants that it may have had are ended all the same.')
-  if (options.json) return printJson({ sub, ...ended, ...factorsInJson(factors) })
-  const { sessions, grants, consents } = ended
+  if (options.json) return printJson({ sub, sessions, grants, consents, ...factorsInJson(after) })
   print(`Ended ${counted(sessions, 'session')}, ${counted(grants, 'grant')}, ${counted(consents, 'consent')}`)
-  printFactorsAfter(factors, `signet people end --sub ${sub}`)
+  printFactorsAfter(after, `signet people end --sub ${sub}`)
 }
 
 const notErased = {
@@ -35,8 +30,8 @@ const notErased = {
 /** Implements `signet people erase`. */
 export const erasePerson = async (options: PersonOptions): Promise<void> => {
   const { sub } = options
-  const config = await readDeployment(options)
-  const erased = await administer(config, (administration, by) => eraseAllOf(administration, by, sub))
+  const people = await openPeople(options)
+  const erased = await people.erase(sub)
   if (isRefusal(erased)) throw new CommandFailed(notErased[erased.refused])
   if (options.json) return printJson({ sub, ...erased })
   const { account, ...counts } = erased

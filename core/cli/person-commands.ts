@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { GrantOptions } from './grants.js'
-import { configOption, demand, jsonOption, wideOption } from './options.js'
+import { addTarget, configOption, demand, jsonOption, wideOption } from './options.js'
 import type { SeenByOptions } from './pairwise-people.js'
 import type { EndPersonOptions } from './people.js'
 import type { ClientOfPersonOptions, PersonOptions } from './person.js'
@@ -11,8 +11,7 @@ export const addPersonCommands = (program: Command): void => {
   ofPerson(sessions, 'list', 'list the sessions of a person')
     .addOption(wideOption())
     .action(async (options: PersonOptions) => (await import('./sessions.js')).printSessions(options))
-  sessions
-    .command('end')
+  addTarget(sessions.command('end'))
     .description(
       'end sessions of a person or of everybody, with what was granted in them without offline_access; or those at one client',
     )
@@ -20,7 +19,6 @@ export const addPersonCommands = (program: Command): void => {
     .option('--sid <sid>', 'with --sub: only this session')
     .option('--all', 'those of everybody: all people sign in again')
     .option('--client <client_id>', 'those at this client, by back-channel logout; people stay signed in here')
-    .addOption(configOption())
     .addOption(jsonOption())
     .action(async ({ sub, sid, all, client, ...options }: EndOptions, command: Command) => {
       if ([sub, all, client].filter((one) => one !== undefined).length !== 1)
@@ -67,13 +65,11 @@ const addGrantCommands = (grants: Command): void => {
   ofPerson(grants, 'list', 'list what a person has granted to clients, with the ids for revoke')
     .addOption(wideOption())
     .action(async (options: PersonOptions) => (await import('./grants.js')).printGrants(options))
-  grants
-    .command('revoke')
+  addTarget(grants.command('revoke'))
     .description('end a grant with all its tokens, by the grant_id of the audit log; or those of a person')
     .argument('[grant_id]', 'put -- before an id that begins with a hyphen')
     .option('--sub <sub>', 'all grants of this person')
     .option('--client <client_id>', 'with --sub: only those to this client')
-    .addOption(configOption())
     .addOption(jsonOption())
     .action(async (grantId: string | undefined, options: RevokeOptions, command: Command) => {
       const { sub } = options
@@ -99,16 +95,16 @@ interface RevokeOptions extends GrantOptions {
 
 const localSub = 'the subject of the person, as the audit log has it'
 
-const ofPerson = (group: Command, name: string, description: string, sub: string = localSub): Command =>
-  group
-    .command(name)
-    .description(description)
+const ofPerson = (group: Command, name: string, description: string): Command =>
+  withSub(addTarget(group.command(name).description(description)), localSub)
+
+const withSub = (command: Command, sub: string): Command =>
+  command
     .option('--sub <sub>', `${sub} (required)`)
-    .addOption(configOption())
     .addOption(jsonOption())
     .hook('preAction', (command) => demand(command, 'sub'))
 
 const ofClient = (group: Command, name: string, description: string, sub: string): Command =>
-  ofPerson(group, name, description, sub)
+  withSub(group.command(name).description(description).addOption(configOption()), sub)
     .option('--client <client_id>', 'the client (required)')
     .hook('preAction', (command) => demand(command, 'client'))

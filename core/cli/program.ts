@@ -10,7 +10,7 @@ import { examples } from './examples.js'
 import { addFactorCommands } from './factor-commands.js'
 import { reportFailure } from './failure.js'
 import { addKeyCommands } from './key-commands.js'
-import { applyOptions } from './options.js'
+import { applyOptions, refuseServices } from './options.js'
 import { print } from './output.js'
 import { addApprovalCommands } from './approval-commands.js'
 import { addOperatorCommands } from './operator-commands.js'
@@ -67,6 +67,7 @@ export const createProgram = (): Command => {
   addFactorCommands(principals.helpCommand(false))
   addPrincipalCommands(principals)
   addMetaCommands(program)
+  refuseServices(program)
   showExamples(program, '')
   return program
 }

@@ -1,9 +1,7 @@
 import { isRefusal } from '../administration/administration.js'
-import { issueRecoveryLink } from '../administration/recovery.js'
-import { isoTime } from '../clock.js'
-import { administer, readDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { printError, printFields, printJson } from './output.js'
+import { openPeople } from './open-people.js'
 import { noSuchPerson, whoOf, type WhoOptions } from './person.js'
 
 export interface RecoverOptions extends WhoOptions {
@@ -19,18 +17,12 @@ const notIssued = {
 
 /** Implements `signet accounts recover`, which prints a link only this once; the store gets its hash. */
 export const printRecoveryLink = async (options: RecoverOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const { expiresIn } = options
-  const issued = await administer(config, (administration, by) =>
-    issueRecoveryLink(administration, by, { who: whoOf(options), expiresIn }),
-  )
+  const people = await openPeople(options)
+  const issued = await people.recover(whoOf(options), options.expiresIn)
   if (isRefusal(issued))
     throw issued.refused === 'unknown' ? noSuchPerson() : new CommandFailed(notIssued[issued.refused])
-  const { person, recovery, link } = issued
-  const { sub } = person
-  if (person.source === undefined)
-    printError('warning: no account here has this subject: the link works only if a plugin knows one')
-  const expires_at = isoTime(issued.expiresAt)
+  const { sub, recovery, link, expires_at, isKnown } = issued
+  if (!isKnown) printError('warning: no account here has this subject: the link works only if a plugin knows one')
   if (options.json) return printJson({ sub, recovery, link, expires_at })
   printFields({ sub, recovery, link, expires: expires_at })
   printError('Shown only once, good once. Make sure whom you give it to: it lets them set up how this person signs in.')

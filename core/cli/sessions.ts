@@ -1,16 +1,9 @@
 import { isRefusal } from '../administration/administration.js'
-import {
-  endAllSessions as endSessionsOfAll,
-  endSessions as endSessionsOf,
-  endSessionsAt,
-  listSessions,
-  type Ended,
-} from '../administration/sessions.js'
-import { isoTime } from '../clock.js'
-import { administer, readDeployment, withStores } from './deployment.js'
+import type { Ended } from '../administration/sessions.js'
 import { CommandFailed } from './failure.js'
 import type { GrantOptions } from './grants.js'
 import { print, printJson } from './output.js'
+import { openPeople } from './open-people.js'
 import { counted, type PersonOptions } from './person.js'
 import { printList } from './table.js'
 
@@ -20,13 +13,8 @@ export interface SessionOptions extends PersonOptions {
 
 /** Implements `signet sessions list`. */
 export const printSessions = async (options: PersonOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => listSessions({ config, stores, clock: Date.now }, options.sub))
-  const shown = found.map(({ sid, authTime, amr, seen: { browser, system } = {} }) => ({
-    ...{ sid, signed_in_at: isoTime(authTime * 1000), amr },
-    ...(browser !== undefined && { browser }),
-    ...(system !== undefined && { system }),
-  }))
+  const people = await openPeople(options)
+  const shown = await people.listSessions(options.sub)
   if (options.json) return printJson(shown)
   printList(
     'sessions of this person',
@@ -38,10 +26,9 @@ export const printSessions = async (options: PersonOptions): Promise<void> => {
 /** Implements `signet sessions end --sub`. */
 export const endSessions = async (options: SessionOptions): Promise<void> => {
   const { sub, sid } = options
-  const config = await readDeployment(options)
-  const ended = await administer(config, (administration, by) => endSessionsOf(administration, by, { sub, sid }))
-  if (isRefusal(ended)) throw new CommandFailed('There is no such session.')
-  const { sids } = ended
+  const people = await openPeople(options)
+  const sids = await people.endSessions(sub, sid)
+  if (isRefusal(sids)) throw new CommandFailed('There is no such session.')
   if (options.json) return printJson({ sub, sessions: sids })
   print(`Ended ${counted(sids.length, 'session')}`)
 }
@@ -53,14 +40,14 @@ const report = ({ people, sessions }: Ended, { json }: GrantOptions): void => {
 
 /** Implements `signet sessions end --all`. */
 export const endAllSessions = async (options: GrantOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  report(await administer(config, endSessionsOfAll), options)
+  const people = await openPeople(options)
+  report(await people.endAllSessions(), options)
 }
 
 /** Implements `signet sessions end --client`. */
 export const endClientSessions = async (client_id: string, options: GrantOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const ended = await administer(config, (administration, by) => endSessionsAt(administration, by, client_id))
+  const people = await openPeople(options)
+  const ended = await people.endSessionsAt(client_id)
   if (isRefusal(ended)) throw new CommandFailed('There is no such client with a backchannel_logout_uri.')
   report(ended, options)
 }

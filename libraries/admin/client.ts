@@ -76,7 +76,7 @@ const parse = (text: string): unknown => {
 
 const urlOf = (base: string, { path }: Operation, input: OperationInput): string => {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
-  const query = Object.entries(input.query ?? {}).flatMap(([name, value]) =>
+  const query = Object.entries(input.query ?? {}).flatMap(([name, value]): readonly [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   )
   const search = query.length === 0 ? '' : `?${new URLSearchParams(query).toString()}`
