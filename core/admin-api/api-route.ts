@@ -19,7 +19,8 @@ export interface ApiDeclaration<Query, Body, Output> {
   /** Below `apiPath`. `{name}` stands for one segment, percent-encoded. */
   readonly path: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-  readonly permission: Permission
+  /** `operator`: every operator may, whatever the roles. */
+  readonly permission: Permission | 'operator'
   /** The name of the operation in the generated client. Each exists once. */
   readonly operation: string
   /** The section of the reference. */

@@ -111,7 +111,8 @@ const operationOf = (route: ApiRoute): JsonObject => {
     operationId: route.operation,
     tags: [route.tag],
     summary: route.summary,
-    description: `Needs the permission \`${route.permission}\`.`,
+    description:
+      route.permission === 'operator' ? 'Open to every operator.' : `Needs the permission \`${route.permission}\`.`,
     parameters: parametersOf(route),
     ...(body !== undefined && {
       requestBody: { content: { 'application/json': { schema: schemaOf(body, 'input') } } },

@@ -46,7 +46,7 @@ export const apiRoutes: readonly ApiRoute[] = [
   ...described,
   defineApiRoute(
     {
-      ...{ path: '/openapi.json', method: 'GET', permission: 'service.read', operation: 'readOpenApi', tag: 'Service' },
+      ...{ path: '/openapi.json', method: 'GET', permission: 'operator', operation: 'readOpenApi', tag: 'Service' },
       summary: 'Describes the API.',
       output: z.looseObject({}),
     },

@@ -74,7 +74,7 @@ interface Declared<Input> {
 /** A page of the console, at GET. */
 export interface ConsolePage extends Declared<unknown> {
   readonly method: 'GET'
-  answer(call: ConsoleCall<never>): Promise<ConsoleView | ConsoleFile>
+  answer(call: ConsoleCall<never>): Promise<ConsoleOutcome | ConsoleFile>
 }
 
 /** A form of the console, at POST. */
@@ -88,7 +88,7 @@ export type ConsoleRoute = ConsolePage | ConsoleForm
 /** Throws `Problem` for what the page cannot show, and `Unavailable`. */
 export const definePage = <Input = undefined>(
   declared: Declared<Input>,
-  answer: (call: ConsoleCall<Input>) => Promise<ConsoleView | ConsoleFile>,
+  answer: (call: ConsoleCall<Input>) => Promise<ConsoleOutcome | ConsoleFile>,
 ): ConsoleRoute => ({ ...declared, method: 'GET', answer })
 
 /** `answer` makes the change. It throws `Problem` for a refusal, and `Unavailable`. */

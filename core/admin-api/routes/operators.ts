@@ -32,7 +32,7 @@ const tag = 'Operators'
 export const operatorRoutes = [
   defineApiRoute(
     {
-      ...{ path: '/operators/self', method: 'GET', permission: 'service.read', operation: 'readSelf', tag },
+      ...{ path: '/operators/self', method: 'GET', permission: 'operator', operation: 'readSelf', tag },
       summary: 'Shows who sent the request, and what they may do.',
       output: z.object({
         name: z.string(),

@@ -14,6 +14,11 @@ const series = ({ minutes, quarters }, span) => {
   ]
 }
 
+/** Seconds that a chart shows, up to now. */
+const shown = { hour: 3600, day: 86_400 }
+const clock = new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit' })
+const times = (_, seconds) => seconds.map((at) => clock.format(at * 1000))
+
 const draw = (Plot, element, data) => {
   const axis = { stroke: color('--muted'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } }
   const line = (label, name, scale) => ({ label, scale, stroke: color(name), width: 2, points: { show: false } })
@@ -22,12 +27,17 @@ const draw = (Plot, element, data) => {
       width: element.clientWidth,
       height: 180,
       scales: {
+        x: { range: () => [Date.now() / 1000 - shown[element.dataset.span], Date.now() / 1000] },
         latency: { range: (_, __, most) => [0, Math.max(10, most)] },
         y: { range: (_, __, most) => [0, Math.max(1, most)] },
       },
-      axes: [axis, { ...axis, size: 48 }, { ...axis, side: 1, scale: 'latency', grid: { show: false }, size: 48 }],
+      axes: [
+        { ...axis, values: times },
+        { ...axis, size: 48 },
+        { ...axis, side: 1, scale: 'latency', grid: { show: false }, size: 48 },
+      ],
       series: [
-        { label: element.dataset.time },
+        { label: element.dataset.time, value: (_, at) => (at === null ? '–' : clock.format(at * 1000)) },
         line(element.dataset.tokens, '--good', 'y'),
         line(element.dataset.refusals, '--problem', 'y'),
         line(element.dataset.latency, '--brass', 'latency'),

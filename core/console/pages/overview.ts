@@ -58,7 +58,9 @@ const lastMinute = (minutes: readonly Figures[], now: number): Figures | undefin
   minutes.findLast(({ at }) => at + 60_000 <= now)
 
 export const overviewPages = [
-  definePage({ path: '', permission: 'service.read', section: 'overview' }, async ({ parts, texts }) => {
+  definePage({ path: '', permission: 'operator', section: 'overview' }, async ({ parts, texts, may }) => {
+    // An operator who does not see the service begins with people, whom the others see.
+    if (!may('service.read')) return { to: may('people.read') ? '/people' : '/credentials' }
     const { running, clock } = parts
     const [attention, { minutes, quarters, processes }] = await Promise.all([attentionOf(parts), running.figures()])
     const last = lastMinute(minutes, clock())

@@ -30,7 +30,9 @@ const operatorOf = ({ by }: JsonObject): Values => {
 
 /** Events that change something which operators administer, or which a person can. */
 export const changeEvents: readonly string[] = [
-  ...['administration', 'configuration.loaded', 'account.*', 'key.*', 'slot.*', 'operator.*', 'principal.*'],
+  ...['administration', 'configuration.loaded', 'account.*', 'slot.*', 'operator.*', 'principal.*'],
+  // A proof changes nothing, and there are many.
+  ...['key.published', 'key.activated', 'key.retired', 'key.withdrawn', 'key.ceremony_refused'],
   ...['client.registered', 'client.updated', 'client.deleted', 'consent.withdrawn', 'grant.revoked'],
 ]
 
