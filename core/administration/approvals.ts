@@ -235,13 +235,17 @@ export const approve = async (
 }
 
 /** Carries an action out, unless another process does. */
-const runOnce = async (administration: Administration, id: string): Promise<Approved | ApprovalRefusal> => {
+const runOnce = async (
+  administration: Administration,
+  id: string,
+  how: Pick<ApprovalRecord, 'brokenGlassAt'> = {},
+): Promise<Approved | ApprovalRefusal> => {
   const { stores } = administration
   const { approvals } = collections(stores)
   const move = (from: ApprovalRecord['state'], to: ApprovalRecord['state'], note?: string) =>
     approvals.update<ApprovalRecord | undefined>(id, (current, expiresAt) => {
       if (current?.state !== from) return { result: undefined }
-      const record = { ...current, state: to, ...(note !== undefined && { note }) }
+      const record = { ...current, ...how, state: to, ...(note !== undefined && { note }) }
       return { result: record, write: { record, expiresAt } }
     })
   const claimed = await move('waiting', 'running')
@@ -295,5 +299,5 @@ export const breakGlass = async (
   const fault = findStateFault(record, clock())
   if (record === undefined || fault !== undefined) return fault ?? { refused: 'unknown' }
   await audit.record({ event: 'approval.broken_glass', approval: id, reason, document: record.document, by })
-  return runOnce(administration, id)
+  return runOnce(administration, id, { brokenGlassAt: clock() })
 }

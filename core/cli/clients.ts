@@ -46,7 +46,7 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
   if (options.json) return printJson(rows.map((row) => ({ ...row, ...describeUse(uses.get(row.client_id)) })))
   printList(
     'clients',
-    ['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS', 'LAST USED', 'ALGORITHMS'],
+    ['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS', 'LAST USED'],
     rows.map((row) => [
       row.client_id,
       row.client_name ?? '',
@@ -55,7 +55,6 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
       row.token_endpoint_auth_method ?? 'client_secret',
       row.grant_types.join(' '),
       uses.get(row.client_id)?.last ?? '',
-      Object.keys(uses.get(row.client_id)?.algorithms ?? {}).join(' '),
     ]),
   )
 }

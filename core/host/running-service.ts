@@ -2,8 +2,10 @@ import type { RunningService } from '../admin-api/running-service.js'
 import { collections } from '../collections/collections.js'
 import { createPublishFigures, readSharedFigures } from '../collections/shared-figures.js'
 import type { Readiness } from '../observe/health.js'
+import { metricsOf } from '../observe/metrics.js'
 import { packageVersion } from '../package-root.js'
 import type { Generation } from './generation.js'
+import { observeBrokenGlass } from './instruments/approval-metrics.js'
 import { hashOf } from './instruments/service-metrics.js'
 import type { HostProcess } from './process.js'
 
@@ -19,16 +21,23 @@ export const createRunningService = (parts: RunningParts): RunningService => {
   const { clock, log, stores } = process
   const records = collections(stores).figures
   const publish = createPublishFigures(records, process.figures, clock)
+  const lookForBrokenGlass = observeBrokenGlass(
+    metricsOf(current().checked.config.issuer, process.metrics),
+    collections(stores).approvals,
+    { log, clock },
+  )
   return {
     ...{ secondFactors, reload, refusedReload },
     keys: () => current().ring.report(),
     prove: (signal, signer) => current().ring.probe(signal, signer),
     readiness: () => readiness.report(),
     figures: () => readSharedFigures(records, clock),
-    publishFigures: () =>
-      publish({ version: packageVersion, configuration: hashOf(current().checked.config) }).catch((error: unknown) =>
+    async publishFigures() {
+      const about = { version: packageVersion, configuration: hashOf(current().checked.config) }
+      await Promise.all([publish(about), lookForBrokenGlass()]).catch((error: unknown) =>
         log.debug('The figures for the console were not published', { reason: String(error) }),
-      ),
+      )
+    },
     shares: () => Object.fromEntries(Object.entries(stores.shares).map(([name, share]) => [name, share.read()])),
   }
 }

@@ -42,6 +42,8 @@ export interface ApprovalRecord {
   readonly approvals: readonly SignedApproval[]
   /** Why it was refused or has failed, or who broke the glass. */
   readonly note?: string
+  /** When it was carried out without approvals: milliseconds since the epoch. */
+  readonly brokenGlassAt?: number
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
 }

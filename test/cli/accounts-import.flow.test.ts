@@ -108,7 +108,11 @@ describe('signet accounts import', () => {
 
   it('changes nothing when it is repeated, and continues what was stopped', async () => {
     const before = await hashOf('kc-user')
-    expect(await importing('realm.json', JSON.stringify(realm))).toMatchObject({ imported: 0, existing: 2, rejected: 2 })
+    expect(await importing('realm.json', JSON.stringify(realm))).toMatchObject({
+      imported: 0,
+      existing: 2,
+      rejected: 2,
+    })
     expect(await hashOf('kc-user')).toBe(before)
     // A process was killed after the first of two steps.
     await using records = await openTestRecords(join(server.directory, 'store'), Date.now)

@@ -28,7 +28,11 @@ const housekeeping = new Set(['hello', 'isMaster', 'ismaster', 'listIndexes', 'e
  * What every process does by its own clock: the question for the store's health is a write to the first, shares are told once a
  * second in the next, and the others are looked through for what is to be sent, withdrawn or found out.
  */
-const asides = new Set<unknown>(['health', 'shares', 'logout_deliveries', 'ping_deliveries', 'key_publications'])
+const asides = new Set<unknown>([
+  ...['health', 'shares', 'logout_deliveries', 'ping_deliveries', 'key_publications', 'figures', 'approvals'],
+  // The day of a client's last use is written once a day, and no answer waits for it.
+  'client_uses',
+])
 const isHousekeeping = (message: Buffer, command: string): boolean =>
   housekeeping.has(command) || asides.has(BSON.deserialize(message.subarray(21))[command])
 
