@@ -1,8 +1,6 @@
-import { timingSafeEqual } from 'node:crypto'
 import { collections } from '../collections/collections.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
 import type { JsonObject } from '../json.js'
-import { hashOpaqueToken } from '../opaque-token.js'
 import { digestOf, type ActionDocument } from '../operators/action.js'
 import {
   findApproverFault,
@@ -37,7 +35,8 @@ export interface ListedApproval extends Omit<ApprovalRecord, 'approvals'> {
   readonly isExpired: boolean
 }
 
-const idForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+/** The form of an id of an approval. */
+export const idForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
 const readDocument = ({ document }: ApprovalRecord): ActionDocument => JSON.parse(document) as ActionDocument
 
@@ -111,7 +110,7 @@ const countGood = async (
 }
 
 /** Why a record takes no approval. */
-const findStateFault = (record: ApprovalRecord | undefined, now: number): ApprovalRefusal | undefined => {
+export const findStateFault = (record: ApprovalRecord | undefined, now: number): ApprovalRefusal | undefined => {
   if (record === undefined) return { refused: 'unknown' }
   if (record.state !== 'waiting') return { refused: 'over' }
   return record.expiresAt <= now ? { refused: 'expired' } : undefined
@@ -235,7 +234,7 @@ export const approve = async (
 }
 
 /** Carries an action out, unless another process does. */
-const runOnce = async (
+export const runOnce = async (
   administration: Administration,
   id: string,
   how: Pick<ApprovalRecord, 'brokenGlassAt'> = {},
@@ -279,25 +278,4 @@ export const declineApproval = async (
     const record = { ...current, state: 'refused' as const, note }
     return { result: { id }, write: { record, expiresAt } }
   })
-}
-
-/**
- * Carries an action out without approvals, with the secret of the configuration. `no_secret`: it has none. Throws
- * `Unavailable`.
- */
-export const breakGlass = async (
-  administration: Administration,
-  by: Operator,
-  { id, reason, secret }: { readonly id: string; readonly reason: string; readonly secret: string },
-): Promise<Approved | ApprovalRefusal | Refusal<'no_secret' | 'wrong_secret'>> => {
-  const { config, stores, clock, audit } = administration
-  const expected = config.break_glass_secret?.reveal()
-  if (expected === undefined) return { refused: 'no_secret' }
-  if (!timingSafeEqual(Buffer.from(hashOpaqueToken(expected)), Buffer.from(hashOpaqueToken(secret))))
-    return { refused: 'wrong_secret' }
-  const record = idForm.test(id) ? await collections(stores).approvals.find(id) : undefined
-  const fault = findStateFault(record, clock())
-  if (record === undefined || fault !== undefined) return fault ?? { refused: 'unknown' }
-  await audit.record({ event: 'approval.broken_glass', approval: id, reason, document: record.document, by })
-  return runOnce(administration, id, { brokenGlassAt: clock() })
 }

@@ -1,5 +1,6 @@
 import { isRefusal } from '../administration/administration.js'
-import { breakGlass, declineApproval, listApprovals, readApproval } from '../administration/approvals.js'
+import { declineApproval, listApprovals, readApproval } from '../administration/approvals.js'
+import { breakGlass } from '../administration/break-glass.js'
 import { isoTime } from '../clock.js'
 import { administer, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
