@@ -95,7 +95,7 @@ module.exports = [
   forbid(
     'no-dead-files-in-core',
     { path: '^core/main\\.ts$' },
-    // Those left out are loaded at run time: by plugins, by stores, by browsers, and by a thread.
+    // The files left out are loaded at run time: by plugins, by stores, by browsers, and by a thread.
     {
       path: '^core/',
       pathNot: [

@@ -75,7 +75,7 @@ const compile = () => {
   }
 }
 
-/** What pages load, each with its packages in one file: `signet-idp/device`, WebAuthn, and the figures of the console. */
+/** The modules that pages load, each bundled with its packages: `signet-idp/device`, WebAuthn, and the charts of the console. */
 const bundles = {
   'signet-device': join(root, 'libraries/device/index.ts'),
   webauthn: fileURLToPath(import.meta.resolve('@simplewebauthn/browser')),

@@ -56,7 +56,7 @@ const oidc = z.strictObject({
     .describe('Roles of people who are not in `operators.people`. Without it, only those people sign in.'),
 })
 
-/** Who may administer the deployment, beside those who can open its stores. */
+/** The operators who may administer the deployment; anyone who can open its stores may as well. */
 export const operators = z
   .strictObject({
     roles: z
@@ -85,7 +85,7 @@ export const operators = z
 
 const others = z.int().min(0).max(5).default(0)
 
-/** How many other operators must approve an action of each kind. */
+/** The number of other operators who must approve an action of each kind. */
 export const dualControl = z
   .strictObject({
     keys: others.describe('Rotate, withdraw, adopt and release keys of slots.'),

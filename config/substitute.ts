@@ -8,7 +8,7 @@ interface Sources {
   /** The base of `{$file: …}`. */
   readonly directory: string
   readonly env: NodeJS.ProcessEnv
-  /** What is not there in options of plugins and signers becomes an empty secret, for a reader that loads neither. */
+  /** Missing values in options of plugins and signers become empty secrets, for a reader that loads neither. */
   readonly withoutModules?: boolean
 }
 

@@ -14,7 +14,7 @@ import type { RunningService } from './running-service.js'
 /** The path below which all routes of the API are. */
 export const apiPath = '/api/v1'
 
-/** Everything about a route of the API that its checks, the documentation and the generated client need. */
+/** A route of the API as its checks, the documentation and the generated client read it. */
 export interface ApiDeclaration<Query, Body, Output> {
   /** Below `apiPath`. `{name}` stands for one segment, percent-encoded. */
   readonly path: string
@@ -43,7 +43,7 @@ export interface ApiDeclaration<Query, Body, Output> {
   readonly idempotent?: true
 }
 
-/** What a service gives to the routes of the API. */
+/** The parts of a service that the routes of the API work with. */
 export interface ApiParts extends Administration, SearchedLog {
   /** The configuration in force, with its modules. */
   readonly checked: CheckedConfiguration

@@ -124,7 +124,7 @@ export const describeDevice = ({ id, enrolment, revokedAt }: ListedPrincipal) =>
   ...(revokedAt !== undefined && { revoked_at: iso(revokedAt) }),
 })
 
-/** What a person can still sign in with after access has ended. */
+/** The ways in which a person can still sign in after access has ended. */
 export const shownFactorsAfter = z.object({
   factors_state: z.enum(['removed', 'kept']),
   factors: z.array(shownFactor),

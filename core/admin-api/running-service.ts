@@ -5,7 +5,7 @@ import type { KeyProbe } from '../keys/probe-key.js'
 import type { SharedFigures } from '../collections/shared-figures.js'
 import type { ReadinessReport } from '../observe/health.js'
 
-/** What only a running service knows and can do. With workers it is one of them that answers. */
+/** Information and actions that need a running service. With workers, one of them answers. */
 export interface RunningService {
   /** The current state of keys and signers. */
   readonly keys: () => RingReport
@@ -19,7 +19,7 @@ export interface RunningService {
   readonly figures: () => Promise<SharedFigures>
   /** Publishes the figures of this process now, as happens every ten seconds anyway. Never throws. */
   readonly publishFigures: () => Promise<void>
-  /** What short-lived entries of each class take of the stores, and may take, in bytes. */
+  /** The bytes of the stores that short-lived entries of each class use, and the limit. */
   readonly shares: () => Readonly<Record<string, { readonly bytes: number; readonly limit: number }>>
   /** The second factors of attestation that the plugins contribute. */
   readonly secondFactors: SecondFactors

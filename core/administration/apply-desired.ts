@@ -6,7 +6,7 @@ import { removeClient } from './clients.js'
 import type { DesiredParts, PlannedStep } from './desired.js'
 import { addOperator, removeOperator, updateOperator } from './operator-people.js'
 
-/** Who applies files. */
+/** The operator who applies files. */
 export interface Applying {
   readonly by: Operator
   readonly issuer: OperatorIdentity

@@ -25,10 +25,10 @@ import { carryOut } from './carry-out.js'
 import { operatorDirectory } from './operator-people.js'
 import { requestedBy } from './require-approval.js'
 
-/** What waits for approval, or did, as operators see it. */
+/** An action that waits or waited for approval, as operators see it. */
 export interface ListedApproval extends Omit<ApprovalRecord, 'approvals'> {
   readonly action: ActionDocument
-  /** What is signed: the challenge of a passkey. */
+  /** The digest that is signed: the challenge of a passkey. */
   readonly digest: string
   /** Names of those who have approved. */
   readonly approvedBy: readonly string[]
@@ -86,7 +86,7 @@ export type ApprovalRefusal = Refusal<
 export interface Approved {
   readonly id: string
   readonly state: ApprovalRecord['state']
-  /** How many approvals it still needs. */
+  /** The number of approvals that it still needs. */
   readonly missing: number
   readonly note?: string
 }
@@ -109,7 +109,7 @@ const countGood = async (
   return good.size
 }
 
-/** Why a record takes no approval. */
+/** Returns the reason for which a record takes no approval. */
 export const findStateFault = (record: ApprovalRecord | undefined, now: number): ApprovalRefusal | undefined => {
   if (record === undefined) return { refused: 'unknown' }
   if (record.state !== 'waiting') return { refused: 'over' }
@@ -131,7 +131,7 @@ export interface GivenApproval {
 
 interface ReadApproval {
   readonly signed: SignedApproval
-  /** What the audit log has of it, so that others can verify it. */
+  /** The members of its line in the audit log, by which others can verify it. */
   readonly logged: JsonObject
 }
 
@@ -227,7 +227,7 @@ export const approve = async (
   if ('refused' in added) return added
   const action = readDocument(added)
   const good = await countGood(added, action, config, trust)
-  // What is needed is what the configuration in force says, so that an edited document needs no fewer.
+  // The configuration in force says how many are needed, so that an edited document needs no fewer.
   const needed = Math.max(1, config.dual_control[action.kind])
   if (good < needed) return { id: given.id, state: 'waiting', missing: needed - good }
   return runOnce(administration, given.id)

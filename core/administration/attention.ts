@@ -23,7 +23,7 @@ export interface Attention {
   readonly severity: 'bad' | 'warn'
   readonly name: string
   readonly detail?: string | undefined
-  /** When it happens: milliseconds since the epoch. */
+  /** The time at which it happens, in milliseconds since the epoch. */
   readonly at?: number
 }
 

@@ -12,7 +12,7 @@ export interface SearchedLog {
 export interface AuditQuery {
   readonly filter: AuditFilter
   readonly limit: number
-  /** Where the previous page ended. */
+  /** The position at which the previous page ended. */
   readonly from?: AuditPosition | undefined
 }
 

@@ -56,7 +56,7 @@ const plain =
   (administration, by, { to }) =>
     work(administration, by, to as unknown as To)
 
-/** How each action under dual control is carried out, from what was approved alone. */
+/** Carries out each action under dual control, by its name, from the approved document alone. */
 export const controlledActions: Readonly<Record<string, CarryOut>> = {
   'client.add': plain<{ readonly client: Client }>((administration, by, to) =>
     putClient(administration, by, to.client),
@@ -88,7 +88,7 @@ export const controlledActions: Readonly<Record<string, CarryOut>> = {
   ),
 }
 
-/** Whether the one who asked for the action is still an operator. */
+/** Tells whether the requester of the action is still an operator. */
 const isRequesterThere = async (
   administration: Administration,
   { requested_by: by }: ActionDocument,

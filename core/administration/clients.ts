@@ -65,7 +65,7 @@ export const listClients = async ({ config, stores }: Deployment): Promise<reado
   ]
 }
 
-/** When each of these clients got tokens last; none for those that got none in the last 400 days. Throws `Unavailable`. */
+/** Returns the last use of each of these clients that got tokens in the last 400 days. Throws `Unavailable`. */
 export const usesOf = async (
   { stores }: Pick<Deployment, 'stores'>,
   clientIds: readonly string[],

@@ -35,7 +35,7 @@ export const maskConfiguration = (config: Config): JsonObject => {
   return { ...rest, accounts: Array.isArray(accounts) ? accounts.length : 0 }
 }
 
-/** How the file on the host differs from what runs. */
+/** The differences between the file on the host and the configuration in force. */
 export interface ConfigurationDifference {
   /** The names of items by section that a reload would change. */
   readonly changes: Readonly<Record<string, { added: string[]; removed: string[]; changed: string[] }>>

@@ -10,7 +10,7 @@ import { isConfigured, listClients, readClient } from './clients.js'
 import { differenceOf } from './difference.js'
 import { listOperators, readOperator } from './operator-people.js'
 
-/** What can be described by files: what operators keep in the store. */
+/** The objects that files can describe: those that operators keep in the store. */
 export const desiredKinds = ['client', 'operator'] as const
 
 export type DesiredKind = (typeof desiredKinds)[number]

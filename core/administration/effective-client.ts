@@ -10,7 +10,7 @@ export interface EffectiveSetting {
 
 type Settings = Readonly<Record<string, EffectiveSetting>>
 
-/** What applies where neither the client nor the configuration says otherwise. */
+/** The values that apply where neither the client nor the configuration sets one. */
 const defaults: Readonly<Partial<Record<keyof Client, JsonValue>>> = {
   token_endpoint_auth_method: ['client_secret_basic', 'client_secret_post'],
   subject_type: 'public',

@@ -49,7 +49,7 @@ export interface SlotForecast {
   readonly keys: readonly ProjectedKey[]
 }
 
-/** What the slots do in the coming months. */
+/** The plan of the slots for the coming months. */
 export interface KeyForecast {
   readonly slots: readonly SlotForecast[]
   readonly months: readonly MonthlyLoad[]

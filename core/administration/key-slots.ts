@@ -51,7 +51,7 @@ const changeRecord = async <R extends Refusal>(
     return { result: record, write: { record } }
   })
 
-/** What an approval of a change of a slot depends on: its signing key, and whether it was released. */
+/** The version on which an approval of a slot's change depends: its signing key, and whether it was released. */
 export const slotVersion = async ({ stores }: Pick<Administration, 'stores'>, slot: string): Promise<string | null> => {
   const record = await collections(stores).keySlots.find(slot)
   return record === undefined

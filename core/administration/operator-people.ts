@@ -100,7 +100,7 @@ export const addOperator = async (
   )
 }
 
-/** What others have signed about a credential is long, and does not describe it. */
+/** Leaves out the approvals of a credential, which are long and do not describe it. */
 const withoutEvidence = (credential: OperatorCredential): OperatorCredential =>
   'approved' in credential ? plain(credential) : credential
 

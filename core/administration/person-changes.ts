@@ -19,7 +19,7 @@ import { change, type Administration, type Operator, type Refusal } from './admi
 /** `external`: an external service has the account, and only that can change it. */
 export type PersonRefusal = AccountRefusal | Refusal<'external' | 'changed_meanwhile'>
 
-/** What to change of a person; what is absent stays. */
+/** Changes of a person; members that are absent stay. */
 export interface PersonPatch {
   readonly sub: string
   /** The version that was read (`personEtag`). */

@@ -10,7 +10,7 @@ import { factorsOf, type ListedFactor } from './factors.js'
 import { listPrincipals, type ListedPrincipal } from './principals.js'
 import { listSessions, type ListedSession } from './sessions.js'
 
-/** Everything that this deployment has of one person, without secrets: a copy for the person (GDPR article 15). */
+/** A copy for a person of all their data in this deployment, without secrets (GDPR article 15). */
 export interface PersonCopy {
   readonly person: FoundPerson
   readonly factors: readonly ListedFactor[]
@@ -18,13 +18,13 @@ export interface PersonCopy {
   readonly grants: readonly GrantEntry[]
   readonly consents: readonly Consent[]
   readonly devices: readonly ListedPrincipal[]
-  /** When the recovery link was issued that the person may still use, in seconds since the epoch. */
+  /** The time at which a recovery link that is still valid was issued, in seconds since the epoch. */
   readonly recoveryIssuedAt?: number
   /** Absent: the audit log is not a file of this host. */
   readonly audit?: LinesAbout
 }
 
-/** How much of the audit log is read for a copy. */
+/** Limits for reading the audit log for a copy. */
 export interface CopyLimits {
   readonly maxBytes: number
   readonly maxLines: number

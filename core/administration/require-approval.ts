@@ -33,7 +33,7 @@ export interface PlannedAction {
   readonly secrets?: JsonObject | undefined
 }
 
-/** How many other operators must approve an action. */
+/** Returns the number of other operators who must approve an action. */
 export const neededApprovals = (
   { config, approval }: Pick<Administration, 'config' | 'approval'>,
   action: string,
@@ -42,7 +42,7 @@ export const neededApprovals = (
   return approval !== undefined || kind === undefined ? 0 : config.dual_control[kind]
 }
 
-/** Who acts, as the audit log names them; commands on the host have no name of their own. */
+/** Returns the operator as the audit log names them; commands on the host have no name of their own. */
 export const requestedBy = (by: Operator): RequestedBy => ({
   ...by,
   operator: typeof by['operator'] === 'string' ? by['operator'] : 'local',
@@ -68,7 +68,7 @@ export const requireApproval = async (
   const expiresAt = now + config.approval_hours * 3_600_000
   const document: ActionDocument = {
     ...{ type: 'signet-action/1', id, deployment: config.issuer, kind, action, object },
-    // What a store has may have members that are undefined, or another order.
+    // Records of a store may have undefined members, or another order.
     ...{ from, to: JSON.parse(JSON.stringify(to)) as JsonObject, requested_by: requestedBy(by), approvals },
     ...{ at: isoTime(now), expires: isoTime(expiresAt) },
   }

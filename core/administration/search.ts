@@ -33,7 +33,7 @@ const pageSize = 50
 
 interface Searched<Found> {
   readonly kind: SearchKind
-  /** What is not in the index: on the first page, before everything else. */
+  /** Items that the index lacks. They come first on the first page. */
   readonly first: (words: readonly string[]) => Promise<readonly Found[]>
   readonly find: (of: string) => Promise<Found | undefined>
   readonly termsOf: (found: Found) => SearchTerms
@@ -67,7 +67,7 @@ const searchFor = async <Found>(
 ): Promise<SearchPage<Found>> => {
   const words = wordsOf(query)
   if (words.length === 0) return { items: [] }
-  // What has exactly this id is on the first page, and nowhere else.
+  // An item with exactly this id is on the first page, and nowhere else.
   const exact = query.trim()
   const named = after === undefined ? await find(exact) : undefined
   const known = after === undefined ? await first(words) : []

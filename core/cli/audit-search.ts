@@ -83,7 +83,7 @@ const findNewest = async (
 
 const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 
-/** Who did it, as the line says. */
+/** Returns the operator or person that a line names. */
 const describeBy = ({ by, sub }: JsonObject): string => {
   if (!isObject(by)) return text(sub)
   if (typeof by['operator'] === 'string') return by['operator']

@@ -92,7 +92,7 @@ export const removeStoredOperator = async (name: string, options: OperatorOption
   print(`Removed ${name}`)
 }
 
-/** Where browsers reach the admin listener; passkeys need a name, not an address. */
+/** Returns the URL of the admin listener for browsers; passkeys need a name, not an address. */
 const baseUrlOf = ({ admin: { base_url: baseUrl, host, port, tls } }: Config): string => {
   if (baseUrl !== undefined) return baseUrl
   if (isSocketPath(host) || !isLoopbackHost(host) || tls !== undefined || port === 0)

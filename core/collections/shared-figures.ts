@@ -4,18 +4,18 @@ import { sumFigures, type FigureCounts, type Figures, type ProcessFigures } from
 import { newOpaqueToken } from '../opaque-token.js'
 import type { RecordStore } from '../storage/ports.js'
 
-/** What one process reports of itself for the console. */
+/** The report of one process for the console. */
 export interface FiguresReport extends ProcessFigures {
   readonly host: string
   readonly pid: number
   readonly version: string
   /** The hash of its configuration, by which replicas that differ are found. */
   readonly configuration: string
-  /** When it reported: milliseconds since the epoch. */
+  /** The time of the report, in milliseconds since the epoch. */
   readonly reported_at: number
 }
 
-/** Those of all processes together. */
+/** The figures of all processes together. */
 export interface SharedFigures {
   readonly minutes: readonly Figures[]
   readonly quarters: readonly Figures[]

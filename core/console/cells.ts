@@ -1,7 +1,7 @@
 import { isoTime } from '../clock.js'
 import type { Translator } from '../interaction/languages/translator.js'
 
-/** How a value is coloured. `bad` needs somebody to act, `warn` soon. */
+/** The colour of a value. `bad` needs an operator to act, `warn` soon. */
 export type Tone = 'good' | 'warn' | 'bad' | 'idle'
 
 /** A button that posts a form. Fields are hidden. */
@@ -30,7 +30,7 @@ export interface Cell {
   readonly number?: boolean
   readonly buttons?: readonly Button[]
   readonly links?: readonly { readonly href: string; readonly title: string }[]
-  /** What opens on demand. */
+  /** A text that opens on demand. */
   readonly details?: { readonly title: string; readonly pre: string }
 }
 

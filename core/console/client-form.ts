@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js'
 import type { Translator } from '../interaction/languages/translator.js'
 
-/** How a member of client metadata is written in the form. */
+/** A member of client metadata as a field of the form. */
 interface ClientField {
   readonly name: string
   /** `lines` is one value a line, `words` are separated by blanks, `check` is true or absent. */

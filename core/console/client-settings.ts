@@ -5,7 +5,7 @@ import type { ClientUse } from '../oauth/clients/client-uses.js'
 import type { Translator } from '../interaction/languages/translator.js'
 import { code, timeCell, type Cell, type Section } from './cells.js'
 
-/** How a client authenticates, with the default where it has no method. */
+/** Returns the authentication method of a client, or the default. */
 export const authenticationOf = ({ token_endpoint_auth_method: method }: ListedClient): string =>
   method ?? 'client_secret_basic'
 
@@ -75,7 +75,7 @@ export const settingsOf = (texts: Translator, client: ListedClient): readonly Se
   },
 ]
 
-/** When the client last got a token, and with which algorithms. */
+/** Shows the last use of a client, and its algorithms. */
 export const usesSection = (texts: Translator, use: ClientUse | undefined): Section => ({
   title: texts.text('client.use'),
   facts: [

@@ -40,7 +40,7 @@ export interface ConsoleFile {
   readonly body: string
 }
 
-/** What a form leads to: another page, with a notice by its key, or a page that is shown only once. */
+/** The outcome of a form: another page, with a notice by its key, or a page that is shown only once. */
 export type ConsoleOutcome =
   | { readonly to: string; readonly notice?: string; /** `Set-Cookie` values. */ readonly cookies?: readonly string[] }
   | ConsoleView

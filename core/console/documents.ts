@@ -45,7 +45,7 @@ const navigation: readonly (readonly [ConsoleSection, Permission])[] = [
   ['operators', 'operators.read'],
 ]
 
-/** Where a page is shown, and to whom. */
+/** The place at which a page is shown, and the operator who sees it. */
 export interface ShownAt {
   readonly section?: ConsoleSection | undefined
   /** The path of `admin.base_url`, before every link. */
@@ -138,7 +138,7 @@ const createSpokenConsole = (texts: Translator, render: Render, name: () => stri
   }
 }
 
-/** What the layout of every page has. */
+/** Returns the data of the layout, which every page has. */
 const frameOf = (texts: Translator, { section, base, operator }: ShownAt) => ({
   base: `${base}${consolePath}`,
   section,

@@ -31,9 +31,9 @@ export interface Declaration {
   readonly errorTitle?: SaidKey
   /** The pages that it shows. `signet check` renders their samples by the templates of a deployment. */
   readonly pages?: readonly PageKind<unknown>[]
-  /** Whether errors are problem documents (RFC 9457). */
+  /** True when errors are problem documents (RFC 9457). */
   readonly problems?: true
-  /** Whether `{name}` in the path may be any id, percent-encoded. Otherwise it is one of our own ids. */
+  /** True when `{name}` in the path may be any id, percent-encoded. Otherwise it is one of our own ids. */
   readonly encodedIds?: true
   /** Whether it answers from memory, and thus however busy the process is. */
   readonly fromMemory?: true

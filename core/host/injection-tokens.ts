@@ -128,7 +128,7 @@ export const tokens = {
   grants: token<ReadonlyMap<string, GrantHandler>>('grants'),
   clientAuthentication: token<ClientAuthentication>('clientAuthentication'),
   endpoints: token<readonly Endpoint[]>('endpoints'),
-  /** What only this running service knows and can do. It is registered once the service is complete. */
+  /** The running service as operators see it. It is registered once the service is complete. */
   running: token<RunningService>('running'),
   /** Returns what the routes of the admin API work on. */
   apiParts: token<() => ApiParts>('apiParts'),

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.js'
 import type { AuditEvent } from './audit.js'
 
-/** What happened in one span of time. */
+/** Counts and latencies of one span of time. */
 export interface Figures {
-  /** When the span begins: milliseconds since the epoch. */
+  /** The start of the span, in milliseconds since the epoch. */
   readonly at: number
   /** Issued access tokens and attestations. */
   readonly tokens: number
@@ -26,7 +26,7 @@ interface Count {
   tokens: number
   refusals: number
   requests: number
-  /** How many requests took at most 2 to the power of half the index, in milliseconds. */
+  /** Counts of requests; bucket `index` is for at most 2 to the power of half the index, in milliseconds. */
   readonly durations: Uint32Array
 }
 

@@ -6,7 +6,7 @@ import { digestOf, kindOf, type ActionDocument, type ControlledKind } from '../o
 import { coseToJwk } from '../operators/cose-key.js'
 import { readDeviceSignature } from '../operators/device-approval.js'
 
-/** What the log shows of one action that was carried out under dual control. */
+/** One action that was carried out under dual control, as the log shows it. */
 export interface VerifiedAction {
   readonly approval: string
   readonly action: string
@@ -50,7 +50,7 @@ const listOf = (value: JsonValue | undefined): readonly JsonObject[] =>
 /** The flags of a person who was present and was verified (Web Authentication Level 3 §6.1). */
 const presentAndVerified = 0b101
 
-/** Why an assertion is none for this document (Web Authentication Level 3 §7.2), or undefined. */
+/** Returns the fault of an assertion for this document (Web Authentication Level 3 §7.2), or undefined. */
 const findAssertionFault = (event: JsonObject, document: string): string | undefined => {
   const [clientData, authenticatorData] = [bytes(event['client_data']), bytes(event['authenticator_data'])]
   const said: unknown = JSON.parse(clientData.toString())
@@ -149,7 +149,7 @@ class ApprovalTrail {
     return undefined
   }
 
-  /** Why a request that a device has signed is no approval of this document, or undefined. */
+  /** Returns the reason for which a request that a device has signed does not approve this document, or undefined. */
   async #findDeviceFault(event: JsonObject, document: string, principal: string): Promise<string | undefined> {
     const signed = readDeviceSignature({ signature: text(event['signature']), body: text(event['body']) }, document)
     if (signed === undefined) return 'the signed request is of another thing'

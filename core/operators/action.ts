@@ -22,12 +22,12 @@ export const kindOf = (action: string): ControlledKind | undefined => {
   return Object.hasOwn(kindsByAction, subject) ? kindsByAction[subject as keyof typeof kindsByAction] : undefined
 }
 
-/** Who asked for an action. */
+/** The requester of an action. */
 export interface RequestedBy extends JsonObject {
   readonly operator: string
 }
 
-/** What is approved. Its canonical JSON is signed. Times are RFC 3339 texts. */
+/** The document that is approved. Its canonical JSON is signed. Times are RFC 3339 texts. */
 export interface ActionDocument extends JsonObject {
   readonly type: 'signet-action/1'
   readonly id: string
@@ -41,7 +41,7 @@ export interface ActionDocument extends JsonObject {
   readonly from: JsonValue
   readonly to: JsonObject
   readonly requested_by: RequestedBy
-  /** How many other operators must approve. */
+  /** The number of other operators who must approve. */
   readonly approvals: number
   readonly at: string
   readonly expires: string

@@ -32,7 +32,7 @@ export type ApprovingCredential = OperatorPasskey | OperatorDevice
 /** Verifies signatures of attested devices. Undefined: this deployment enrols none, so none approves. */
 export type VerifyDevice = Pick<DeviceApprovals, 'verify'> | undefined
 
-/** What waits for approval, and what became of it. */
+/** An action that waits for approval, and its outcome. */
 export interface ApprovalRecord {
   readonly id: string
   /** The canonical JSON of an `ActionDocument`. */
@@ -40,9 +40,9 @@ export interface ApprovalRecord {
   /** `running`: it is carried out, or the process that did so has died. */
   readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'refused'
   readonly approvals: readonly SignedApproval[]
-  /** Why it was refused or has failed, or who broke the glass. */
+  /** The reason for a refusal or failure, or the operator who broke the glass. */
   readonly note?: string
-  /** When it was carried out without approvals: milliseconds since the epoch. */
+  /** The time at which it was carried out without approvals, in milliseconds since the epoch. */
   readonly brokenGlassAt?: number
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -51,7 +51,7 @@ export interface ApprovalRecord {
 /** Operators whose approval would be one of their own action. */
 const ownersOf = ({ requested_by: by }: ActionDocument): readonly unknown[] => [by.operator, by['issued_by']]
 
-/** Why an operator may not approve an action, or undefined. */
+/** Returns the reason for which an operator may not approve an action, or undefined. */
 export const findApproverFault = (
   action: ActionDocument,
   operator: KnownOperator | undefined,
@@ -88,7 +88,7 @@ export const isApprovalOf = async (
   )
 }
 
-/** What the trust in a credential of the store depends on. */
+/** The settings on which the trust in a credential of the store depends. */
 export interface CredentialTrust {
   readonly directory: Pick<OperatorDirectory, 'find'>
   /** `dual_control.operators` */

@@ -14,7 +14,7 @@ import { oidcName, rolesOfClaim } from './oidc-roles.js'
 import { sessionCookie, sessionCsrf, type OperatorSession, type OperatorSessions } from './sessions.js'
 import { isOfSite, type FindSite } from './site.js'
 
-/** What a request to the admin listener shows of its sender. */
+/** A request to the admin listener as far as it shows its sender. */
 export interface OperatorRequest extends SignedRequest {
   readonly query: { readonly values: ReadonlyMap<string, string> }
   /** The segments of the path that stand for `{name}` of the route. */

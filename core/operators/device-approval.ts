@@ -23,7 +23,7 @@ export interface DeviceSignature extends JsonObject {
   readonly body: string
 }
 
-/** What one request shows of the attested device that signed it. */
+/** The evidence in a request of the attested device that signed it. */
 export interface DeviceOfRequest {
   readonly principal: Principal
   readonly jkt: string

@@ -7,7 +7,7 @@ export interface OperatorLink {
   readonly name: string
 }
 
-/** How long a link can be used. */
+/** Seconds for which a link is valid. */
 export const linkSeconds = 15 * 60
 
 /** Finds whom a link is for, if it was not used. Throws `Unavailable`. */

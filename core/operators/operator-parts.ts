@@ -8,7 +8,7 @@ import type { OperatorSignIns } from './sign-in.js'
 import type { OperatorSessions } from './sessions.js'
 import type { FindSite } from './site.js'
 
-/** What is known of operators, and how they prove to be one: by the configuration in force, and the store. */
+/** The directory of operators and the ways in which they authenticate, by the configuration in force and the store. */
 export interface OperatorParts {
   readonly directory: OperatorDirectory
   readonly sessions: OperatorSessions

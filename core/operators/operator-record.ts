@@ -13,7 +13,7 @@ export interface OperatorPasskey {
   readonly name?: string
   /** Seconds since the epoch. */
   readonly createdAt?: number
-  /** How other operators approved that it was added, so that a record that was written into the store is none of theirs. */
+  /** The approvals of its addition. A record that was written into the store by hand has none. */
   readonly approved?: CredentialEvidence
 }
 
@@ -31,7 +31,7 @@ export interface CredentialEvidence {
   readonly approvals: readonly JsonObject[]
 }
 
-/** What an operator proves to be one with, or approves with. */
+/** A credential with which an operator authenticates or approves. */
 export type OperatorCredential =
   | OperatorPasskey
   | { readonly kind: 'certificate'; readonly subject: CertificateSubject }

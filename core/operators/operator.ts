@@ -26,7 +26,7 @@ export interface OperatorIdentity {
   readonly csrf?: string
 }
 
-/** Whoever can open the stores of the deployment. */
+/** The operator for anyone who can open the stores of the deployment. */
 export const localOperator: OperatorIdentity = {
   name: 'local',
   roles: ['local'],

@@ -84,7 +84,7 @@ export const assertionOptions = (
   ...(known && { allowCredentials: known.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })) }),
 })
 
-/** What an authenticator signed, all base64url. */
+/** The answer of an authenticator, all base64url. */
 export interface Assertion {
   readonly id: string
   readonly clientDataJSON: string

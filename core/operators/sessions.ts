@@ -16,7 +16,7 @@ export interface OperatorSession {
   readonly claimed?: readonly string[]
   /** Milliseconds since the epoch, as all times here. */
   readonly openedAt: number
-  /** When it was last used, with a minute's precision. */
+  /** The time of its last use, to the minute. */
   readonly usedAt: number
 }
 
@@ -25,7 +25,7 @@ const absoluteMs = 12 * 3_600_000
 /** A use is written at most once in this time, so the session lasts at least the rest of the idle time. */
 const preciseMs = 30_000
 
-/** When it ends if it is not used any more. */
+/** Returns the time at which it ends if it is not used any more. */
 const endOf = ({ openedAt, usedAt }: OperatorSession): number => Math.min(usedAt + idleMs, openedAt + absoluteMs)
 
 /** The sessions of operators in browsers. Methods throw `Unavailable`. */

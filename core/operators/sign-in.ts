@@ -10,7 +10,7 @@ import { beginSignIn, takeSignIn, type OperatorSignIn } from './sign-ins.js'
 import type { OperatorSession, OperatorSessions } from './sessions.js'
 import type { AdminSite } from './site.js'
 
-/** Who signed in, with the cookie of the new session; or why nobody did, in constant words for the audit log. */
+/** The operator who signed in, with the cookie of the new session; or the reason for a refusal, in constant words for the audit log. */
 export type SignInOutcome =
   | { readonly cookie: string; readonly session: Pick<OperatorSession, 'name' | 'proof' | 'credential'> }
   | { readonly refused: string; readonly name?: string }
@@ -25,7 +25,7 @@ export interface OperatorSignInOptions {
   readonly claimedRoles: () => Readonly<Record<string, string>>
 }
 
-/** How operators sign in in a browser. Methods throw `Unavailable`. */
+/** The ways in which operators sign in in a browser. Methods throw `Unavailable`. */
 export interface OperatorSignIns {
   /** Returns the challenge of a passkey. */
   beginPasskey(): Promise<string>

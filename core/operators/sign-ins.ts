@@ -1,7 +1,7 @@
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 
-/** What was begun in a browser and ends with one answer. */
+/** A sign-in or registration that a browser has begun and that takes one answer. */
 export type OperatorSignIn =
   | { readonly kind: 'passkey' }
   /** `session` is the hash of the cookie of the session in which a passkey is added. */
@@ -9,7 +9,7 @@ export type OperatorSignIn =
   /** `browser` is the hash of the cookie that the browser keeps meanwhile. */
   | { readonly kind: 'oidc'; readonly browser: string; readonly nonce: string; readonly verifier: string }
 
-/** How long a person may take. */
+/** The time that a person may take. */
 export const signInSeconds = 600
 
 /** Stores what was begun, and returns its one-time value: the challenge of a passkey, or the `state`. Throws `Unavailable`. */

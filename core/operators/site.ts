@@ -1,4 +1,4 @@
-/** Where operators sign in. */
+/** The path at which operators sign in. */
 export const signInPath = '/console/sign-in'
 
 /** The address under which a browser reaches the admin listener. */
@@ -37,7 +37,7 @@ export const createFindSite = (baseUrl: string | undefined, { hasTls }: { readon
   }
 }
 
-/** Whether a page of this site, or a person who typed the address, sent the request (Fetch Metadata §2.3). */
+/** Tells whether a page of this site, or a person who typed the address, sent the request (Fetch Metadata §2.3). */
 export const isOfSite = (
   { origin }: AdminSite,
   request: { readonly method: string; header(name: string): string | undefined },

@@ -7,7 +7,7 @@ export const searchIndexName = 'search_index'
 
 /** An entry for one word of one record. It may be of a record that has changed or is gone. */
 export interface SearchEntry {
-  /** What identifies the record in a search: `client_id`, `sub`. */
+  /** The member that identifies the record in a search: `client_id`, `sub`. */
   readonly of: string
 }
 
@@ -28,7 +28,7 @@ const encode = (word: string): string =>
     })
     .join('')
 
-/** What the ids of all entries for words with this beginning begin with. */
+/** Returns the prefix of the ids of all entries for words with this beginning. */
 export const entryPrefix = (kind: SearchKind, word: string): string => `${kind}.${encode(word)}`
 
 const entryId = (kind: SearchKind, word: string, of: string): string =>
@@ -184,7 +184,7 @@ export const indexedCollection = <T>(collection: IndexedCollection<T>): RecordSt
   }
 }
 
-/** What of a collection of a store searches find. */
+/** The searchable part of a collection of a store. */
 export interface SearchedCollection {
   readonly kind: SearchKind
   readonly searchable: (record: never) => Searchable | undefined

@@ -26,7 +26,7 @@ const listedOfId = (id: string): readonly string[] => (uuid.test(id) ? wordsOf(i
 /** Returns the words under which an address is listed: all people of a company have the same domain. */
 const listedOfAddress = (address: string): readonly string[] => wordsOf(address.slice(0, address.lastIndexOf('@')))
 
-/** What a record is found by. */
+/** The terms by which a record is found. */
 export interface SearchTerms {
   /** The words under which it is listed. */
   readonly listed: readonly string[]

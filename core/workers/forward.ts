@@ -36,7 +36,7 @@ const passedBack = [
   'www-authenticate',
 ]
 
-/** What the worker must know of the sender; the answerer of a hand-off was admitted here. */
+/** Returns the headers that identify the sender to the worker; the answerer of a hand-off was admitted here. */
 const senderHeaders = ({ permission }: AdminDeclaration, request: EndpointRequest): Record<string, string> => {
   if (permission === 'handoff.answer') return {}
   const sent = passedOn.flatMap((name) => {

@@ -5,7 +5,7 @@ export interface Operation {
   readonly path: string
 }
 
-/** What every operation takes; each names the members that it reads. */
+/** The input of an operation; each operation names the members that it reads. */
 export type OperationInput = Readonly<Record<string, unknown>> & {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown

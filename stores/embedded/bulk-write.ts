@@ -26,7 +26,7 @@ const anchor = Buffer.from([1])
 const inTime = (component: string, written: Promise<unknown>): Promise<unknown> =>
   within(deadlineMs, written, () => new Unavailable(component, 'unknown', `no answer within ${deadlineMs} ms`))
 
-/** How many of these may be written now. A full store still accepts replacements of what it has. Throws `Unavailable`. */
+/** Returns the number of these that may be written now. A full store still accepts replacements. Throws `Unavailable`. */
 const countThatFit = ({ records, disk, isFull }: Environment, component: string, rows: readonly Row[]): number =>
   orUnavailable(component, () => {
     let room = disk.left() - disk.forCollecting

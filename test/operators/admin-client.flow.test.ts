@@ -17,7 +17,7 @@ beforeAll(async () => {
   await writeFile(join(server.directory, 'package.json'), '{ "type": "module" }')
 })
 
-/** What someone writes who has read the types alone. */
+/** A program by someone who has read the types alone. */
 const program = `
 import { AdminProblem, createAdminClient } from 'signet-idp/admin'
 

@@ -12,7 +12,7 @@ import { recipes } from '../support/services/recipes.js'
 
 const run = promisify(execFile)
 
-/** Everything that the document promises of an answer. */
+/** The checks of an answer against the document. */
 const checks = [
   'not_a_server_error',
   'status_code_conformance',

@@ -51,7 +51,7 @@ const refuse = (reason: string): Outcome => ({ reason })
 interface Prepared {
   readonly name: string
   readonly record: AccountRecord
-  /** Whether the file has the subject. */
+  /** True when the file has the subject. */
   readonly isGiven: boolean
 }
 

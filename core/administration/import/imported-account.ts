@@ -3,7 +3,7 @@ import type { TotpForm } from '../../totp/one-time-password.js'
 
 /** An account of another product, as a reader of its export understood it. */
 export interface ImportedAccount {
-  /** Where it is in the file: `line 12`, `record 3`. */
+  /** Its position in the file: `line 12`, `record 3`. */
   readonly place: string
   readonly username: string
   /** The default is a random UUID. */

@@ -62,7 +62,7 @@ const readAddress = (written: string): string => {
 
 const causeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
-  // What `fetch` throws only says that it failed, and its cause says why.
+  // The error of `fetch` says only that it failed; its cause says why.
   return error.cause instanceof Error ? causeOf(error.cause) : error.message || error.name
 }
 

@@ -25,7 +25,7 @@ const row = (texts: Translator, approval: ListedApproval) => ({
   ...{ approvedBy: approval.approvedBy.join(', '), needed: approval.action.approvals },
 })
 
-/** What an authenticator is asked to sign, for an operator who may approve this here. */
+/** Returns the request for an authenticator, for an operator who may approve this here. */
 const optionsFor = async ({ parts, operator, request, may }: ConsoleCall<unknown>, approval: ListedApproval) => {
   const site = parts.operators.site(request)
   if (stateOf(approval) !== 'waiting' || site === undefined || !hasPasskeys(site) || !may('approvals.decide'))

@@ -4,7 +4,7 @@ import type { AuditEvent } from '../../observe/audit.js'
 import { RecentMap } from '../../recent-map.js'
 import type { RecordStore } from '../../storage/ports.js'
 
-/** When a client got tokens last, by day (`2026-11-26`, UTC): of any kind, and signed with each algorithm. */
+/** The days (`2026-11-26`, UTC) on which a client last got tokens: of any kind, and signed with each algorithm. */
 export interface ClientUse {
   readonly last: string
   readonly algorithms: Readonly<Record<string, string>>

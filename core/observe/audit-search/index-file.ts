@@ -23,7 +23,7 @@ export interface Block {
  * may append to it; what does not continue it is skipped, and an index that is damaged or of another file is removed.
  */
 export interface IndexReading {
-  /** Where the lines begin that the index does not have. */
+  /** The offset of the first line that the index lacks. */
   readonly end: number
   readonly damaged: boolean
   /** It ends within a record: it is being written, or its writer was killed. */

@@ -5,7 +5,7 @@ import { readIndex, type Block } from './index-file.js'
 import { openLogFiles, readRange, wholeEnd, type LogFile } from './log-files.js'
 import { matches, needlesOf, termsOf, type AuditFilter } from './terms.js'
 
-/** Where a search continues: with the lines that end at or before `offset`, and with older files. */
+/** The position at which a search continues: with the lines that end at or before `offset`, then with older files. */
 export interface AuditPosition {
   /** `LogFile.id` and `LogFile.began`. */
   readonly file: string
@@ -44,7 +44,7 @@ const lineFeed = 0x0a
 
 interface Found {
   readonly line: JsonObject
-  /** Where the line begins in its file. */
+  /** The offset of the line in its file. */
   readonly start: number
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.js'
 
-/** What a search of the audit log looks for. Everything that is given must hold. */
+/** The conditions of a search of the audit log. All that are given must hold. */
 export interface AuditFilter {
   /** Names of events; `account.*` stands for all that begin so. One of them must hold. */
   readonly events?: readonly string[]
@@ -11,7 +11,7 @@ export interface AuditFilter {
   /** The name of an operator; `local` is a command on a host. */
   readonly operator?: string
   readonly request_id?: string
-  /** What was changed: `client:shop`, `account:ada`, `key:es-1`. */
+  /** The object that was changed: `client:shop`, `account:ada`, `key:es-1`. */
   readonly object?: string
   /** Milliseconds since the epoch: from this time on, and before that one. */
   readonly since?: number

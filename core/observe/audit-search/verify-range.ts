@@ -26,7 +26,7 @@ export interface AuditRangeVerification extends Omit<AuditVerification, 'lostHea
 const windowLength = 1024 * 1024
 const lineFeed = 0x0a
 
-/** Where to begin in a file, so that no line of the range is missed. */
+/** Returns the offset at which to begin in a file, so that no line of the range is missed. */
 const startIn = (path: string, file: LogFile, since: number): number => {
   let start: number | undefined
   const { end } = readIndex(path, file, (block) => {

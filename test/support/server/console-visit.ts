@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { OperatorBrowser } from './operator-browser.js'
 import { startOperatorServer } from './operator-server.js'
 
-/** What a visit found, and what the browser complained about. */
+/** The findings of a visit, and the complaints of the browser. */
 export interface Visited<Found> {
   readonly faults: Found
   readonly complaints: readonly string[]

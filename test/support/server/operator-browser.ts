@@ -87,7 +87,7 @@ const unescape = (text: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&')
 
-/** What a page asks an authenticator for. */
+/** The request of a page to an authenticator. */
 export const optionsOf = (html: string): Record<string, unknown> => {
   const [, options] = /data-options="([^"]+)"/.exec(html) ?? []
   if (options === undefined) throw new Error(`no options in ${html}`)

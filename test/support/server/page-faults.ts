@@ -69,7 +69,7 @@ const findLongWords = `[...document.querySelectorAll('main, main *, .brand, .foo
 /** What is wider than the window, or than its place on the page. */
 const findOverflow = async (page: Page, width: number): Promise<string[]> => {
   await page.setViewportSize({ width, height: 740 })
-  // What scripts draw anew for another width is there with the frame after the next.
+  // Drawings that scripts repeat for another width are there with the frame after the next.
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   // From right to left it begins on the other side.
