@@ -113,6 +113,7 @@ module.exports = {
       'console',
       [
         '^core/(admin-api|administration|checks|keys|operators|interaction)/',
+        '^core/collections/shared-figures\\.ts$',
         '^core/endpoints/(message|admin/admin-endpoint)\\.ts$',
         '^config/',
         oauth,

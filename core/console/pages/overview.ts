@@ -4,6 +4,7 @@ import { findAttention, type Attention } from '../../administration/attention.js
 import { listWaitingEnrolments } from '../../administration/enrolments.js'
 import { forecastSlots, readKnownKeys } from '../../administration/key-forecast.js'
 import type { ApiParts } from '../../admin-api/api-route.js'
+import type { SharedFigures } from '../../collections/shared-figures.js'
 import type { Figures } from '../../observe/figures.js'
 import type { Translator } from '../../interaction/languages/translator.js'
 import { timeCell } from '../cells.js'
@@ -26,11 +27,10 @@ const hrefs: Readonly<Record<Attention['kind'], string>> = {
 /** More approvals than these are not counted. */
 const mostCounted = 100
 
-const attentionOf = async (parts: ApiParts): Promise<readonly Attention[]> => {
+const attentionOf = async (parts: ApiParts, figures: SharedFigures): Promise<readonly Attention[]> => {
   const { config, running, clock, stores, checked } = parts
-  const [known, figures, waiting, approvals] = await Promise.all([
+  const [known, waiting, approvals] = await Promise.all([
     readKnownKeys(stores),
-    running.figures(),
     listWaitingEnrolments(running.secondFactors),
     listApprovals(parts, undefined, mostCounted),
   ])
@@ -62,7 +62,9 @@ export const overviewPages = [
     // An operator who does not see the service begins with people, whom the others see.
     if (!may('service.read')) return { to: may('people.read') ? '/people' : '/credentials' }
     const { running, clock } = parts
-    const [attention, { minutes, quarters, processes }] = await Promise.all([attentionOf(parts), running.figures()])
+    const figures = await running.figures()
+    const { minutes, processes } = figures
+    const attention = await attentionOf(parts, figures)
     const last = lastMinute(minutes, clock())
     const perSecond = (count: number | undefined): string => ((count ?? 0) / 60).toFixed(1)
     const { ready } = running.readiness()
@@ -87,7 +89,6 @@ export const overviewPages = [
           title: texts.text(`overview.${name}`),
           unit: texts.text(`overview.${name}.unit`),
         })),
-        chart: { minutes, quarters },
         signers: running.keys().signers.map(({ name, circuit, waiting }) => ({
           ...{ name, waiting },
           tone: { closed: 'good', half_open: 'warn', open: 'bad' }[circuit],
